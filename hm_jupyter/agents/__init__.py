@@ -1,0 +1,1 @@
+"""The built-in agent, a subprocess that speaks hm RPC."""

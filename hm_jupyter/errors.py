@@ -1,0 +1,85 @@
+"""The exception tree, split by who must act. Every message says what to do next.
+
+::
+
+    HmError
+    ├── UsageError            you: a call or option that cannot be right (also a ValueError)
+    ├── AgentNotFound         you: the program is not there
+    ├── StartError            the agent ended before it was ready (stderr inside)
+    ├── AgentError            the agent: it refused or failed a command
+    ├── AgentGone             the agent: its process or connection ended in mid-session
+    ├── TurnRunning           you: a turn runs; steer it or queue a follow-up
+    ├── NotWaiting            you: that call is not waiting for a decision or an answer
+    ├── NotSupported          this agent cannot do that
+    ├── SessionClosed         you: the session was closed
+    ├── ApprovalRequired      a call needed leave and there was nobody to ask
+    └── TransportError        the connection: cannot be opened, line too long, …
+"""
+
+from __future__ import annotations
+
+
+class HmError(Exception):
+    """Base of every error of hm_jupyter."""
+
+
+class UsageError(HmError, ValueError):
+    """A call or an option that cannot be right."""
+
+
+class AgentNotFound(HmError):
+    """The agent's program is not there."""
+
+
+class StartError(HmError):
+    """The agent ended before it was ready. ``stderr`` is what it said last, ``code`` its exit code."""
+
+    def __init__(self, message: str, *, code: int | None = None, stderr: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.stderr = stderr
+
+
+class AgentError(HmError):
+    """The agent refused or failed a command; ``command`` names it."""
+
+    def __init__(self, message: str, *, command: str = "") -> None:
+        super().__init__(message)
+        self.command = command
+
+
+class AgentGone(HmError):
+    """The agent's process or connection ended in mid-session."""
+
+    def __init__(self, message: str, *, code: int | None = None, stderr: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.stderr = stderr
+
+
+class TurnRunning(HmError):
+    """A turn is running; steer it, queue a follow-up, or wait."""
+
+
+class NotWaiting(HmError):
+    """That call is not waiting for a decision or an answer."""
+
+
+class NotSupported(HmError):
+    """This agent cannot do that."""
+
+
+class SessionClosed(HmError):
+    """The session was closed."""
+
+
+class ApprovalRequired(HmError):
+    """A call needed leave and there was nobody to ask: no policy, no person. ``requests`` are what was refused."""
+
+    def __init__(self, message: str, *, requests: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.requests = requests or []
+
+
+class TransportError(HmError):
+    """The connection cannot be opened or kept."""

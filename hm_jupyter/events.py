@@ -1,0 +1,363 @@
+"""What an agent tells us: one normalized event model for every protocol.
+
+The shape follows ACP v2, the most general of the wires we speak: things have ids, an update is an upsert (a field
+that is ``None`` is left as it was), streamed text is appended. Protocol adapters map their wire *up* into these
+events; the reducer turns them into transcript operations. Nothing here knows a wire, a clock or a browser.
+
+Events are plain slotted dataclasses and are treated as immutable once emitted (freezing them would triple the
+cost of the hot path, one event per streamed token).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Union
+
+Role = Literal["user", "assistant", "thought"]
+ToolStatus = Literal["drafting", "pending", "running", "completed", "failed", "denied", "skipped", "interrupted"]
+StopReason = Literal["end_turn", "cancelled", "max_steps", "max_tokens", "refusal", "error", "agent_exited"]
+Level = Literal["info", "warning", "error"]
+
+
+@dataclass(slots=True)
+class Usage:
+    """Tokens (counts) and cost (US dollars, ``None`` when the agent does not say) of one or more model calls."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        cost = None if self.cost is None and other.cost is None else (self.cost or 0.0) + (other.cost or 0.0)
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            cost,
+        )
+
+
+@dataclass(slots=True)
+class Image:
+    """A picture: base64 ``data`` and its media type (``image/png``, …)."""
+
+    data: str
+    mime: str = "image/png"
+
+
+@dataclass(slots=True)
+class FileDiff:
+    """One file an edit changes, with its whole text before and after.
+
+    ``old`` is ``None`` for a new file *or* when the text before is not known (then ``partial`` is true and ``old`` /
+    ``new`` are only the replaced passage); ``new`` is ``None`` for a deletion. ``path`` is as the agent wrote it.
+    """
+
+    path: str
+    old: str | None = None
+    new: str | None = None
+    partial: bool = False
+
+
+@dataclass(slots=True)
+class ApprovalOption:
+    """One way to decide an approval, as the agent names it. ``kind``: allow_once, allow_session, deny_once, deny_session."""
+
+    id: str
+    name: str
+    kind: Literal["allow_once", "allow_session", "deny_once", "deny_session"]
+
+
+@dataclass(slots=True)
+class Choice:
+    """One offered answer of a question: ``value`` is sent, ``label`` and ``help`` are shown."""
+
+    value: str
+    label: str = ""
+    help: str = ""
+
+
+@dataclass(slots=True)
+class Capabilities:
+    """What the agent behind a session can do. The front-ends ask this, never which protocol it is."""
+
+    steer: bool = False
+    follow_up: bool = False
+    deny_note: Literal["native", "next_message", "none"] = "none"
+    edits: bool = False
+    for_session: bool = False
+    images: bool = False
+    set_mode: bool = False
+    set_model: bool = False
+    effort: bool = False
+    compact: bool = False
+    list_sessions: bool = False
+    fork: bool = False
+    export: bool = False
+    state: bool = False
+
+
+# ---- the session -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class SessionStarted:
+    """The agent opened a session. A second one in the same process announces a fork (hm RPC, "Commands", fork)."""
+
+    session_id: str
+    root: str = ""
+    mode: str = ""
+    provider: str = ""
+    model: str = ""
+    resumed: bool = False
+
+
+@dataclass(slots=True)
+class SessionUpdated:
+    """Fields of the session changed; keys are those of :class:`hm_jupyter.transcript.SessionState` (mode, model, …)."""
+
+    changes: dict[str, Any]
+
+
+@dataclass(slots=True)
+class SessionEnded:
+    """The agent said goodbye in an orderly way."""
+
+    exit_code: int | None = None
+    answer: str = ""
+    refused: list[Any] = field(default_factory=list)
+    usage: Usage | None = None
+
+
+@dataclass(slots=True)
+class AgentExited:
+    """The agent process or connection is gone. ``reason`` is a sentence for people; ``stderr`` the last lines it wrote."""
+
+    code: int | None = None
+    reason: str = ""
+    stderr: str = ""
+    expected: bool = False
+
+
+# ---- turns and messages ----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class TurnStarted:
+    """A turn began: by our prompt (``command_id`` names it) or, with ``command_id`` empty, by the agent itself."""
+
+    command_id: str = ""
+
+
+@dataclass(slots=True)
+class TurnEnded:
+    """The turn is over. ``error`` is a sentence for people when ``stop_reason`` is ``error`` or ``agent_exited``."""
+
+    stop_reason: StopReason = "end_turn"
+    error: str = ""
+
+
+@dataclass(slots=True)
+class MessageSent:
+    """We sent a message (emitted by the controller, not by an adapter). ``command_id`` is the id of its command."""
+
+    command_id: str
+    text: str
+    delivery: Literal["prompt", "steer", "follow_up"] = "prompt"
+    images: list[Image] = field(default_factory=list)
+    attachments: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class MessagesDropped:
+    """Messages that were queued will never reach the model: all of them (``command_ids`` None) or the named ones."""
+
+    command_ids: list[str] | None = None
+
+
+@dataclass(slots=True)
+class TextAppended:
+    """The next piece of a message's text. The hot event: one per streamed token."""
+
+    message_id: str
+    text: str
+    role: Role = "assistant"
+
+
+@dataclass(slots=True)
+class MessageUpdated:
+    """A message by id: created if new; ``text`` (if not None) replaces what was streamed; ``final`` closes it.
+
+    For ``role`` "user" it means *the agent has read this message*: the reducer matches it with the oldest message we
+    sent and the agent has not yet read, by text, and adds an entry only where there is none.
+    """
+
+    message_id: str
+    role: Role = "assistant"
+    text: str | None = None
+    final: bool = False
+    images: list[Image] | None = None
+
+
+# ---- tools, approvals, questions -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class ToolCallUpdated:
+    """A tool call, upserted by ``call_id``. ``output`` replaces, :class:`ToolOutputAppended` appends.
+
+    ``category`` is one of shell, read, edit, search, fetch, ask, plan, other. ``replaces`` is the call id under which
+    a draft of this call was announced before its real id was known.
+    """
+
+    call_id: str
+    name: str | None = None
+    title: str | None = None
+    category: str | None = None
+    status: ToolStatus | None = None
+    input: Any = None
+    output: str | None = None
+    diffs: list[FileDiff] | None = None
+    images: list[Image] | None = None
+    replaces: str | None = None
+
+
+@dataclass(slots=True)
+class ToolOutputAppended:
+    """The next piece of a running tool's output (may hold ANSI escapes)."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(slots=True)
+class ApprovalRequested:
+    """A tool call needs leave. ``auto`` is true when the agent decides it itself (hm RPC, "Approvals", last sentence).
+
+    ``command`` is the exact text that will run, ``cwd`` where, ``paths`` what it touches, ``diffs`` what an edit would
+    change, ``rule`` what "allow for session" would allow, verbatim ("" when the call does not offer it or the agent
+    does not say), ``reason`` why it asks.
+    """
+
+    request_id: str
+    call_id: str
+    tool: str = ""
+    category: str = ""
+    summary: str = ""
+    command: str = ""
+    cwd: str = ""
+    paths: list[str] = field(default_factory=list)
+    diffs: list[FileDiff] = field(default_factory=list)
+    input: Any = None
+    rule: str = ""
+    reason: str = ""
+    for_session: bool = False
+    options: list[ApprovalOption] = field(default_factory=list)
+    auto: bool = False
+
+
+@dataclass(slots=True)
+class ApprovalResolved:
+    """An approval is decided or gone. ``by``: you (a person), policy (ours), agent (its mode or rules)."""
+
+    request_id: str
+    outcome: Literal["allowed", "denied", "withdrawn", "interrupted"]
+    by: Literal["you", "policy", "agent"] = "agent"
+    via: str = ""
+    note: str = ""
+    for_session: bool = False
+    files: list[str] | None = None
+    edited: list[str] | None = None
+
+
+@dataclass(slots=True)
+class QuestionRequested:
+    """The agent asks the person something: free text, or ``choices`` (several when ``multi``; text too when ``free``)."""
+
+    request_id: str
+    call_id: str
+    text: str
+    choices: list[Choice] = field(default_factory=list)
+    multi: bool = False
+    free: bool = True
+
+
+@dataclass(slots=True)
+class QuestionResolved:
+    """A question is answered or gone."""
+
+    request_id: str
+    outcome: Literal["answered", "skipped", "withdrawn", "interrupted"]
+    answer: str = ""
+    by: Literal["you", "policy", "agent"] = "you"
+    via: str = ""
+
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class UsageReported:
+    """Usage of one model call (added up for the turn and the session)."""
+
+    usage: Usage
+
+
+@dataclass(slots=True)
+class PlanUpdated:
+    """The agent's plan, whole: ``items`` are ``{"text": str, "status": "pending" | "active" | "done"}``."""
+
+    items: list[dict[str, str]]
+
+
+@dataclass(slots=True)
+class CompactionStarted:
+    """The agent is summarising its context."""
+
+    focus: str = ""
+
+
+@dataclass(slots=True)
+class CompactionEnded:
+    """The context is summarised (or could not be: ``error``)."""
+
+    summary: str = ""
+    error: str = ""
+
+
+@dataclass(slots=True)
+class NoticeRaised:
+    """Something a person should know: a bad line, a failed command, a warning. ``text`` says what to do next."""
+
+    text: str
+    level: Level = "warning"
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class UnknownReceived:
+    """A well-formed message of a kind we do not know: kept raw, shown generically, never fatal."""
+
+    name: str
+    raw: Any
+
+
+@dataclass(slots=True)
+class CommandAnswered:
+    """The agent answered a command. It wakes whoever waits for ``command_id`` and does not touch the transcript."""
+
+    command_id: str
+    ok: bool
+    data: Any = None
+    error: str = ""
+
+
+Event = Union[
+    SessionStarted, SessionUpdated, SessionEnded, AgentExited,
+    TurnStarted, TurnEnded, MessageSent, MessagesDropped, TextAppended, MessageUpdated,
+    ToolCallUpdated, ToolOutputAppended, ApprovalRequested, ApprovalResolved, QuestionRequested, QuestionResolved,
+    UsageReported, PlanUpdated, CompactionStarted, CompactionEnded, NoticeRaised, UnknownReceived, CommandAnswered,
+]  # fmt: skip

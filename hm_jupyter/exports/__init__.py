@@ -1,0 +1,1 @@
+"""Pure functions of a transcript: text, markdown, html, mime bundles."""

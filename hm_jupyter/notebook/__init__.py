@@ -1,0 +1,1 @@
+"""What a notebook sees: magics, widget, control socket, frozen output."""

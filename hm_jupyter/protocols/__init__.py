@@ -1,0 +1,1 @@
+"""JSON values <-> events and commands. No I/O."""

@@ -1,0 +1,1 @@
+"""The Jupyter Server extension: relays decisions to a busy kernel."""

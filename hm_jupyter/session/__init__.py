@@ -1,0 +1,1 @@
+"""The only stateful layer: the loop, the controller, the session a person holds."""

@@ -1,0 +1,366 @@
+"""The transcript: what a session shows, as a list of entries, and the three operations that change it.
+
+``Put`` places an entry (new or whole anew), ``Append`` adds to one text field, ``State`` patches the session's state.
+The reducer emits operations, :meth:`Transcript.apply` carries them out, and the browser carries out the very same
+ones, so that widget, magics, Python and exports agree by construction. Knows no wire, no clock, no I/O.
+
+JSON shapes (the browser's copy is ``js/src/model.ts``): an entry is ``{"kind", "id", "turn", …}`` with its fields as
+named below, and every field is always present; an operation is ``{"op": "put", "entry": …}``,
+``{"op": "append", "id", "field", "text"}`` or ``{"op": "state", "patch": {…}}``. Times are seconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, ClassVar, Literal, Union
+
+from .events import ApprovalOption, Choice, FileDiff, Image, Level, StopReason, ToolStatus, Usage
+
+Status = Literal["starting", "ready", "working", "waiting", "offline", "ended"]
+Delivery = Literal["prompt", "steer", "follow_up"]
+
+
+def to_json(value: Any) -> Any:
+    """``value`` as JSON data: dataclasses become objects (with their ``kind`` or ``op`` tag), ropes become text."""
+    if isinstance(value, Rope):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        tag = getattr(value, "TAG", None)
+        out: dict[str, Any] = {tag[0]: tag[1]} if tag else {}
+        for f in fields(value):
+            out[f.name] = to_json(getattr(value, f.name))
+        return out
+    if isinstance(value, dict):
+        return {str(k): to_json(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [to_json(v) for v in value]
+    return value
+
+
+class Rope:
+    """Text that is appended to thousands of times: pieces are joined only when somebody reads it."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, text: str = "") -> None:
+        self._parts = [text] if text else []
+
+    def append(self, text: str) -> None:
+        self._parts.append(text)
+
+    def __str__(self) -> str:
+        if len(self._parts) > 1:
+            self._parts = ["".join(self._parts)]
+        return self._parts[0] if self._parts else ""
+
+    def __bool__(self) -> bool:
+        return any(self._parts)
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, (Rope, str)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+
+# ---- entries ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class TurnEntry:
+    """A turn: the first of its entries, whole again at its end."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "turn")
+    id: str
+    turn: int
+    status: Literal["running", "finished", "stopped", "failed"] = "running"
+    stop_reason: StopReason | None = None
+    error: str = ""
+    model: str = ""
+    mode: str = ""
+    usage: Usage = field(default_factory=Usage)
+    started: float = 0.0
+    ended: float | None = None
+
+
+@dataclass(slots=True)
+class UserEntry:
+    """A message of the person. ``status``: sent (on its way), queued (waits), read (the model has it), dropped."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "user")
+    id: str
+    turn: int
+    text: str = ""
+    delivery: Delivery = "prompt"
+    status: Literal["sent", "queued", "read", "dropped"] = "sent"
+    images: list[Image] = field(default_factory=list)
+    attachments: list[str] = field(default_factory=list)
+    at: float = 0.0
+
+
+@dataclass(slots=True)
+class MessageEntry:
+    """Text of the agent (markdown). ``open`` while it streams; ``interrupted`` when it was cut off."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "message")
+    id: str
+    turn: int
+    text: Rope = field(default_factory=Rope)
+    open: bool = True
+    interrupted: bool = False
+
+
+@dataclass(slots=True)
+class ThoughtEntry:
+    """The agent's thinking, shown folded."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "thought")
+    id: str
+    turn: int
+    text: Rope = field(default_factory=Rope)
+    open: bool = True
+    started: float = 0.0
+    ended: float | None = None
+
+
+@dataclass(slots=True)
+class Decision:
+    """How an approval was decided (see :class:`hm_jupyter.events.ApprovalResolved`)."""
+
+    outcome: Literal["allowed", "denied", "withdrawn", "interrupted"]
+    by: Literal["you", "policy", "agent"] = "agent"
+    via: str = ""
+    note: str = ""
+    for_session: bool = False
+    rule: str = ""
+    files: list[str] | None = None
+    edited: list[str] | None = None
+
+
+@dataclass(slots=True)
+class ToolEntry:
+    """A tool call: what it was given, how it went, what it put out."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "tool")
+    id: str
+    turn: int
+    call_id: str
+    name: str = ""
+    title: str = ""
+    category: str = "other"
+    status: ToolStatus = "pending"
+    input: Any = None
+    output: Rope = field(default_factory=Rope)
+    diffs: list[FileDiff] = field(default_factory=list)
+    images: list[Image] = field(default_factory=list)
+    decision: Decision | None = None
+    started: float | None = None
+    ended: float | None = None
+
+
+@dataclass(slots=True)
+class QuestionEntry:
+    """A question of the agent and what became of it."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "question")
+    id: str
+    turn: int
+    call_id: str
+    text: str = ""
+    choices: list[Choice] = field(default_factory=list)
+    status: Literal["waiting", "answered", "skipped", "withdrawn", "interrupted"] = "waiting"
+    answer: str = ""
+    by: Literal["you", "policy", "agent"] = "you"
+    via: str = ""
+
+
+@dataclass(slots=True)
+class PlanEntry:
+    """The agent's plan: items ``{"text", "status": pending | active | done}``."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "plan")
+    id: str
+    turn: int
+    items: list[dict[str, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class CompactionEntry:
+    """The context was summarised."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "compaction")
+    id: str
+    turn: int
+    status: Literal["running", "done", "failed", "interrupted"] = "running"
+    summary: str = ""
+    error: str = ""
+
+
+@dataclass(slots=True)
+class NoticeEntry:
+    """One sentence and what to do; ``detail`` folded beneath it (a raw line, the agent's stderr)."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "notice")
+    id: str
+    turn: int
+    text: str
+    level: Level = "warning"
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class UnknownEntry:
+    """A message of a kind we do not know, kept raw."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "unknown")
+    id: str
+    turn: int
+    name: str
+    raw: Any = None
+
+
+Entry = Union[
+    TurnEntry, UserEntry, MessageEntry, ThoughtEntry, ToolEntry, QuestionEntry,
+    PlanEntry, CompactionEntry, NoticeEntry, UnknownEntry,
+]  # fmt: skip
+
+
+# ---- what waits, and the session's state --------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class PendingApproval:
+    """An approval that waits for a decision. Fields as in :class:`hm_jupyter.events.ApprovalRequested`."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "approval")
+    request_id: str
+    call_id: str
+    turn: int
+    tool: str = ""
+    category: str = ""
+    summary: str = ""
+    command: str = ""
+    cwd: str = ""
+    paths: list[str] = field(default_factory=list)
+    diffs: list[FileDiff] = field(default_factory=list)
+    input: Any = None
+    rule: str = ""
+    reason: str = ""
+    for_session: bool = False
+    options: list[ApprovalOption] = field(default_factory=list)
+    since: float = 0.0
+    state: Literal["waiting", "sending"] = "waiting"
+
+
+@dataclass(slots=True)
+class PendingQuestion:
+    """A question that waits for an answer. Fields as in :class:`hm_jupyter.events.QuestionRequested`."""
+
+    TAG: ClassVar[tuple[str, str]] = ("kind", "question")
+    request_id: str
+    call_id: str
+    turn: int
+    text: str = ""
+    choices: list[Choice] = field(default_factory=list)
+    multi: bool = False
+    free: bool = True
+    since: float = 0.0
+    state: Literal["waiting", "sending"] = "waiting"
+
+
+Pending = Union[PendingApproval, PendingQuestion]
+
+
+@dataclass(slots=True)
+class SessionState:
+    """The session as a whole. ``status``: starting, ready, working, waiting (for the person), offline, ended."""
+
+    session_id: str = ""
+    agent: str = ""
+    root: str = ""
+    title: str = ""
+    mode: str = ""
+    modes: list[str] = field(default_factory=list)
+    provider: str = ""
+    model: str = ""
+    models: list[str] = field(default_factory=list)
+    effort: str = ""
+    status: Status = "starting"
+    approve: str = "ask"
+    turn: int = 0
+    usage: Usage = field(default_factory=Usage)
+    context: int | None = None
+    pending: list[Pending] = field(default_factory=list)
+    capabilities: dict[str, Any] = field(default_factory=dict)
+    ended: str = ""
+
+
+# ---- operations ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Put:
+    """Place ``entry``: after the last one if its id is new, else instead of the one with that id."""
+
+    TAG: ClassVar[tuple[str, str]] = ("op", "put")
+    entry: Entry
+
+
+@dataclass(slots=True)
+class Append:
+    """Add ``text`` to the text ``field`` ("text" or "output") of the entry ``id``."""
+
+    TAG: ClassVar[tuple[str, str]] = ("op", "append")
+    id: str
+    field: str
+    text: str
+
+
+@dataclass(slots=True)
+class State:
+    """Set the named fields of the session's state."""
+
+    TAG: ClassVar[tuple[str, str]] = ("op", "state")
+    patch: dict[str, Any]
+
+
+Op = Union[Put, Append, State]
+
+
+@dataclass(slots=True)
+class Transcript:
+    """The entries of a session in order, and its state. Changed by :meth:`apply` only."""
+
+    state: SessionState = field(default_factory=SessionState)
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+    def apply(self, op: Op) -> None:
+        """Carry out one operation. Appending to an entry that is not there is an error of ours (``KeyError``)."""
+        if type(op) is Append:
+            getattr(self.entries[op.id], op.field).append(op.text)
+        elif type(op) is Put:
+            self.entries[op.entry.id] = op.entry
+        elif type(op) is State:
+            for name, value in op.patch.items():
+                setattr(self.state, name, value)
+
+    def of_turn(self, turn: int) -> list[Entry]:
+        """The entries of one turn, in order."""
+        return [e for e in self.entries.values() if e.turn == turn]
+
+    def tool(self, call_id: str) -> ToolEntry | None:
+        """The newest tool call with that call id."""
+        for entry in reversed(self.entries.values()):
+            if isinstance(entry, ToolEntry) and entry.call_id == call_id:
+                return entry
+        return None
+
+    def turns(self) -> list[TurnEntry]:
+        """The turns, in order."""
+        return [e for e in self.entries.values() if isinstance(e, TurnEntry)]

@@ -1,0 +1,1 @@
+"""Bytes <-> JSON values. Knows no protocol."""
