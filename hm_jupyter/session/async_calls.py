@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import commands as cmd
-from ..errors import UsageError
+from ..errors import AgentError, UsageError
 from ..events import CommandAnswered
 from .media import attachments, compose, image_list
 from .policy import ApprovePolicy, Policy, edits_of
@@ -39,15 +39,15 @@ class AsyncCalls:
         """``prompt``; cancelling it stops the turn."""
         turn = await self.astart(text, images=images, attach=attach, approve=approve, unattended=unattended)
         loop = asyncio.get_running_loop()
-        ended = asyncio.Event()
-        turn.when_done(lambda: loop.call_soon_threadsafe(ended.set))
+        ended = loop.create_future()
+        turn.when_done(lambda: loop.call_soon_threadsafe(_settle, ended))
         until = None if timeout is None else loop.time() + timeout
         try:
             while not turn.done:
                 left = 0.25 if until is None else min(0.25, until - loop.time())
                 if left <= 0:
                     turn.wait(0)
-                await asyncio.wait({asyncio.ensure_future(ended.wait())}, timeout=left)
+                await asyncio.wait({ended}, timeout=left)  # wakes often: a sleeping loop misses an interrupt
         except asyncio.CancelledError:
             self.runtime.spawn(self._stop)
             raise
@@ -180,8 +180,6 @@ class AsyncCalls:
         turn = self._turn(self.controller.transcript.state.turn)
         answer = await waiter.wait()
         if not answer.ok:
-            from ..errors import AgentError
-
             raise AgentError(answer.error or "The agent refused the prompt.", command="prompt")
         return turn
 
@@ -197,3 +195,8 @@ class AsyncCalls:
         def _turn(self, number: int) -> Turn: ...
 
         def _waiting(self, call_id: str, kind: str) -> str: ...
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

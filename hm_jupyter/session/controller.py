@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -16,50 +15,23 @@ import anyio.abc
 
 from .. import commands as cmd
 from .. import events as ev
-from ..errors import AgentError, AgentGone, SessionClosed, StartError
+from ..errors import AgentError, SessionClosed, StartError
 from ..protocols.base import Adapter, Step
 from ..transcript import Op, State, Transcript, TurnEntry, to_json
 from ..transports.base import Exit, Message, Received, Transport
 from .checks import check, resolve
 from .decider import Decider
+from .endings import end_reason, gone_error, start_failure
 from .journal import Journal
 from .policy import Policy
 from .reducer import reduce
 from .state import running_turn
 from .turn import TurnOptions, Watch
+from .waiters import Waiter, Waiters
 
 log = logging.getLogger("hm_jupyter")
 
 Listener = Callable[[int, "list[Op]"], None]
-REMEMBERED = 1000  # command ids whose answers are kept, so that a repeat changes nothing
-
-
-class Waiter:
-    """Somebody who waits for the answer to a command."""
-
-    def __init__(self) -> None:
-        self._done = anyio.Event()
-        self._answer: ev.CommandAnswered | None = None
-        self._error: Exception | None = None
-
-    def answer(self, answer: ev.CommandAnswered) -> None:
-        if not self._done.is_set():
-            self._answer = answer
-            self._done.set()
-
-    def fail(self, error: Exception) -> None:
-        if not self._done.is_set():
-            self._error = error
-            self._done.set()
-
-    async def wait(self) -> ev.CommandAnswered:
-        await self._done.wait()
-        if self._error is not None:
-            raise self._error
-        assert self._answer is not None
-        return self._answer
-
-
 class Controller:
     """One session's engine."""
 
@@ -83,7 +55,7 @@ class Controller:
         self._clock = clock
         self._listeners: list[Listener] = []
         self._batch: list[Op] = []
-        self._waiters: OrderedDict[str, Waiter] = OrderedDict()
+        self._waiters = Waiters()
         self._next_options = TurnOptions()
         self._ready = anyio.Event()
         self._gone = anyio.Event()
@@ -141,7 +113,7 @@ class Controller:
                 stderr=self.transport.stderr,
             )
         found = self._exit or Exit()
-        raise StartError(_start_failure(name, found), code=found.code, stderr=found.stderr)
+        raise StartError(start_failure(name, found), code=found.code, stderr=found.stderr)
 
     async def close(self) -> None:
         """End the session: stop the turn, close the agent's input, see it gone. Harmless when repeated."""
@@ -160,20 +132,14 @@ class Controller:
     def _ended(self, found: Exit) -> None:
         self._exit = found
         expected = self._closing or (self._ended_well and not found.code)
-        self.feed(ev.AgentExited(found.code, _end_reason(self.transcript.state.agent, found), found.stderr, expected))
+        self.feed(ev.AgentExited(found.code, end_reason(self.transcript.state.agent, found), found.stderr, expected))
         for watch in self.watches.values():
             watch.code, watch.stderr = found.code, found.stderr
         self._gone.set()
         self._ready.set()
-        error = SessionClosed("The session was closed.") if self._closing else self._gone_error(found)
-        for waiter in self._waiters.values():
-            waiter.fail(error)
+        error = SessionClosed("The session was closed.") if self._closing else gone_error(self.transcript.state.agent, found)
+        self._waiters.fail_all(error)
         self._publish()
-
-    def _gone_error(self, found: Exit | None) -> Exception:
-        found = found or Exit()
-        reason = _end_reason(self.transcript.state.agent, found)
-        return AgentGone(f"{reason} Start it again with hm.connect() or %hm start.", code=found.code, stderr=found.stderr)
 
     # ---- in: what the agent says ---------------------------------------------------------------------------------
 
@@ -286,13 +252,11 @@ class Controller:
         if self._closing:
             raise SessionClosed("The session was closed. Start another with hm.connect() or %hm start.")
         if self.gone:
-            raise self._gone_error(self._exit)
+            raise gone_error(self.transcript.state.agent, self._exit or Exit())
         command = resolve(command, self.transcript)
         check(command, self.transcript, self.capabilities)
         step = self.adapter.send(command)
-        waiter = self._waiters[command.id] = Waiter()
-        while len(self._waiters) > REMEMBERED:
-            self._waiters.popitem(last=False)[1].fail(AgentError("The agent never answered."))
+        waiter = self._waiters.add(command.id)
         self._sent(command, via, options)
         self._take(step)
         self._publish()
@@ -345,22 +309,3 @@ class Controller:
         """The options of the turn that runs (or ran last)."""
         watch = self.watches.get(self.transcript.state.turn)
         return watch.options if watch else TurnOptions()
-
-
-def _how(found: Exit) -> str:
-    if found.code is None:
-        return "ended"
-    if found.code < 0:
-        return f"was killed (signal {-found.code})"
-    return f"ended with exit code {found.code}"
-
-
-def _end_reason(agent: str, found: Exit) -> str:
-    return f"The agent {agent} {_how(found)}."
-
-
-def _start_failure(agent: str, found: Exit) -> str:
-    last = "\n".join(found.stderr.strip().splitlines()[-8:])
-    hint = "Its start options are wrong." if found.code == 2 else "Does it run in a terminal?"
-    said = f" It said:\n{last}" if last else " It said nothing on standard error."
-    return f"{agent} {_how(found)} before it was ready. {hint}{said}"
