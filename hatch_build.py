@@ -1,4 +1,4 @@
-"""The build hook: makes ``hm_jupyter/static/widget.{js,css}`` from ``js/`` before a wheel, an sdist or an editable install.
+"""The build hook: makes ``hm_jupyter/static/widget.{js,css}`` from ``js/`` for a wheel, an sdist, an editable install.
 
 It builds nothing when a bundle newer than its sources is there, so a wheel made from the sdist (which carries the
 bundle) needs no Node. Where Node is needed and missing, an isolated build takes it from PyPI as a package. The work

@@ -25,7 +25,11 @@ def run(target: str) -> tuple[int, float, list[str]]:
     closing: list[str] = []
     make = os.environ.get("MAKE", "make")
     process = subprocess.Popen(
-        [make, "--no-print-directory", target], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        [make, "--no-print-directory", target],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     )
     assert process.stdout is not None
     for line in process.stdout:
