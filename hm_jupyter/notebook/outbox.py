@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..transcript import Append, Entry, Op, Put, State, Transcript, to_json
+from .wire import wire_safe
 
 INTERVAL = 0.055
 """Seconds between two messages of one session: a little over 1/20, so that a late timer does not make it 21 a second."""
@@ -106,4 +107,5 @@ class Outbox:
         self._sent = now
         self.seq += 1
         message["seq"] = self.seq
-        return message
+        safe: Message = wire_safe(message)
+        return safe
