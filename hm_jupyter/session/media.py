@@ -56,7 +56,9 @@ def _bytes(value: Any) -> bytes:
         try:
             return Path(value).expanduser().read_bytes()
         except OSError as error:
-            raise UsageError(f"The image {str(value)!r} cannot be read ({error.strerror}). Give a path, or an image.") from None
+            raise UsageError(
+                f"The image {str(value)!r} cannot be read ({error.strerror}). Give a path, or an image."
+            ) from None
     figure = value if hasattr(value, "savefig") else getattr(value, "figure", None)
     if figure is not None and hasattr(figure, "savefig"):
         out = io.BytesIO()
@@ -101,7 +103,7 @@ def _converted(raw: bytes) -> bytes:
         raise UsageError("Those bytes are no image that Pillow can read. Give PNG, JPEG, GIF or WebP.") from None
 
 
-# ---- attachments -----------------------------------------------------------------------------------------------------
+# ---- attachments ---------------------------------------------------------------------------------------------------
 
 
 def attachments(attach: Any) -> list[tuple[str, str]]:

@@ -52,7 +52,9 @@ class Policy:
 
     def __post_init__(self) -> None:
         if isinstance(self.approve, str) and self.approve not in WORDS:
-            raise UsageError(f"approve={self.approve!r}: give one of {', '.join(WORDS)}, or a function of the approval.")
+            raise UsageError(
+                f"approve={self.approve!r}: give one of {', '.join(WORDS)}, or a function of the approval."
+            )
         if isinstance(self.answers, str):
             raise UsageError('answers: give a list of answers or a mapping such as {"which database": "sqlite"}.')
 
@@ -125,7 +127,9 @@ def chosen(request: PendingApproval, paths: Sequence[str]) -> list[FileEdit]:
     planned = {d.path: d.new for d in request.diffs if d.new is not None and not d.partial}
     missing = [p for p in paths if p not in planned]
     if missing:
-        raise UsageError(f"{', '.join(missing)}: not among the files this call changes ({', '.join(planned) or 'none'}).")
+        raise UsageError(
+            f"{', '.join(missing)}: not among the files this call changes ({', '.join(planned) or 'none'})."
+        )
     return [FileEdit(path=p, content=planned[p] or "") for p in paths]
 
 
