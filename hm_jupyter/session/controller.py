@@ -103,7 +103,7 @@ class Controller:
             tasks.cancel_scope.cancel()
 
     async def wait_ready(self, timeout: float) -> None:
-        """Wait for the agent's first word. Raises ``StartError`` when it ends before, or is silent for ``timeout`` s."""
+        """Wait for the agent's first word. Raises ``StartError`` when it ends before or is silent for ``timeout`` s."""
         with anyio.move_on_after(timeout):
             await self._ready.wait()
         if self.transcript.state.session_id and not self.gone:

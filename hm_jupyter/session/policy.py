@@ -69,7 +69,7 @@ class Policy:
         return not callable(self.approve)
 
     def rule(self, request: PendingApproval) -> Ruling | None:
-        """The decision on ``request``; None leaves it to the person. Raises ``UsageError`` for a verdict that is none."""
+        """The decision on ``request``; None leaves it to the person. Raises ``UsageError`` for no verdict."""
         if isinstance(self.approve, str):
             if self.approve == "all" or (self.approve == "edits" and request.category == "edit"):
                 return Ruling(True)
