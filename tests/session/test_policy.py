@@ -10,7 +10,9 @@ from hm_jupyter.session.policy import Policy
 from hm_jupyter.transcript import PendingApproval, PendingQuestion
 
 SHELL = PendingApproval("k", "k", 1, "shell", "shell", command="ls")
-EDIT = PendingApproval("e", "e", 1, "edit_file", "edit", diffs=[FileDiff("a.py", "1", "2"), FileDiff("b.py", None, "3")])
+EDIT = PendingApproval(
+    "e", "e", 1, "edit_file", "edit", diffs=[FileDiff("a.py", "1", "2"), FileDiff("b.py", None, "3")]
+)
 
 
 @pytest.mark.parametrize(
