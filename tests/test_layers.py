@@ -66,6 +66,15 @@ def test_a_sans_io_module_reads_no_clock(path: Path) -> None:
             )
 
 
+@pytest.mark.parametrize("path", [p for p in MODULES if name_of(p) != "hm_jupyter/session/runtime.py"], ids=name_of)
+def test_no_other_module_starts_a_thread(path: Path) -> None:
+    starters = {"Thread", "Timer", "ThreadPoolExecutor", "start_new_thread", "to_thread", "run_in_executor", "run_sync"}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).split(".")
+            assert called[-1] not in starters, f"{name_of(path)}:{node.lineno}: {'.'.join(called)} starts a thread"
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_every_module_says_what_it_is_for(path: Path) -> None:
     assert ast.get_docstring(tree_of(path)), f"{name_of(path)} has no docstring"
