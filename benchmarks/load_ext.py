@@ -1,4 +1,4 @@
-"""CPU of ``%load_ext hm_jupyter`` over a bare IPython, in fresh interpreters; beside it, that of importing anywidget."""
+"""CPU of ``%load_ext hm_jupyter`` over a bare IPython, in fresh interpreters; beside it, of importing anywidget."""
 
 from __future__ import annotations
 
