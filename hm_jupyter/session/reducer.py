@@ -44,7 +44,7 @@ def reduce(t: Transcript, event: ev.Event, now: float) -> list[Op]:
     return _REDUCERS[type(event)](t, event, now)
 
 
-# ---- the session -----------------------------------------------------------------------------------------------------
+# ---- the session ---------------------------------------------------------------------------------------------------
 
 
 def _session_started(t: Transcript, e: ev.SessionStarted, now: float) -> list[Op]:
@@ -73,7 +73,7 @@ def _session_ended(t: Transcript, e: ev.SessionEnded, now: float) -> list[Op]:
 
 
 def _agent_exited(t: Transcript, e: ev.AgentExited, now: float) -> list[Op]:
-    ops: list[Op] = []
+    ops = _messages_dropped(t, ev.MessagesDropped(), now)
     if running_turn(t) is not None:
         ops += _turn_ended(t, ev.TurnEnded("agent_exited", e.reason), now)
     else:
@@ -84,7 +84,7 @@ def _agent_exited(t: Transcript, e: ev.AgentExited, now: float) -> list[Op]:
     return ops
 
 
-# ---- turns and messages ----------------------------------------------------------------------------------------------
+# ---- turns and messages --------------------------------------------------------------------------------------------
 
 
 def _begin_turn(t: Transcript, now: float) -> tuple[int, list[Op]]:
@@ -111,7 +111,9 @@ def _turn_ended(t: Transcript, e: ev.TurnEnded, now: float) -> list[Op]:
 def _message_sent(t: Transcript, e: ev.MessageSent, now: float) -> list[Op]:
     ops: list[Op] = []
     number = t.state.turn
-    if e.delivery == "prompt":
+    if (
+        e.delivery == "prompt" and running_turn(t) is None
+    ):  # else the agent began a turn just before: it is part of that
         number, ops = _begin_turn(t, now)
     status: Any = "sent" if e.delivery == "prompt" else "queued"
     entry = UserEntry(
@@ -167,7 +169,7 @@ def _user_read(t: Transcript, e: ev.MessageUpdated, now: float) -> list[Op]:
     return [Put(UserEntry(entry_id, t.state.turn, e.text or "", "prompt", "read", list(e.images or []), at=now))]
 
 
-# ---- the rest ----------------------------------------------------------------------------------------------------------
+# ---- the rest ------------------------------------------------------------------------------------------------------
 
 
 def _usage(t: Transcript, e: ev.UsageReported, now: float) -> list[Op]:
