@@ -296,6 +296,14 @@ class QuestionResolved:
     via: str = ""
 
 
+@dataclass(slots=True)
+class DecisionSent:
+    """Our decision or answer is on its way (emitted by the controller); ``sent`` false: it failed, the request waits again."""
+
+    request_id: str
+    sent: bool = True
+
+
 # ---- the rest --------------------------------------------------------------------------------------------------------
 
 
@@ -359,5 +367,6 @@ Event = Union[
     SessionStarted, SessionUpdated, SessionEnded, AgentExited,
     TurnStarted, TurnEnded, MessageSent, MessagesDropped, TextAppended, MessageUpdated,
     ToolCallUpdated, ToolOutputAppended, ApprovalRequested, ApprovalResolved, QuestionRequested, QuestionResolved,
+    DecisionSent,
     UsageReported, PlanUpdated, CompactionStarted, CompactionEnded, NoticeRaised, UnknownReceived, CommandAnswered,
 ]  # fmt: skip
