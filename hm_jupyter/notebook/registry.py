@@ -21,10 +21,14 @@ class Registry:
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
         self._current = ""
+        self._following: set[str] = set()
         self.last: Turn | None = None
 
-    def add(self, session: Session, name: str = "") -> str:
-        """Keep ``session``, make it current, and return the name it has here (made unique with ``-2``, ``-3``, …)."""
+    def add(self, session: Session, name: str = "", *, follows: bool = False) -> str:
+        """Keep ``session``, make it current, and return the name it has here (made unique with ``-2``, ``-3``, …).
+
+        ``follows``: its prompts are decided by the setting ``approve``, not by a policy it was started with.
+        """
         for known, other in self._open().items():
             if other is session and name in ("", known):
                 self._current = known
@@ -36,7 +40,13 @@ class Registry:
             chosen = f"{wanted}-{n}"
         self._sessions[chosen] = session
         self._current = chosen
+        if follows:
+            self._following.add(chosen)
         return chosen
+
+    def follows(self, session: Session) -> bool:
+        """Do the prompts of ``session`` follow the setting ``approve``?"""
+        return any(s is session and name in self._following for name, s in self._sessions.items())
 
     def use(self, name: str) -> Session:
         """Make the session called ``name`` current. Raises :class:`UsageError`."""
@@ -66,6 +76,7 @@ class Registry:
     def remove(self, name: str) -> None:
         """Forget a session; the one opened before it becomes current."""
         self._sessions.pop(name, None)
+        self._following.discard(name)
         if self._current == name:
             self._current = next(reversed(self._open()), "")
 
@@ -90,6 +101,7 @@ class Registry:
     def _open(self) -> dict[str, Session]:
         for name in [n for n, s in self._sessions.items() if s.closed]:
             del self._sessions[name]
+            self._following.discard(name)
         return self._sessions
 
 

@@ -38,20 +38,24 @@ def opened(magics: HmMagics, *, agent: Any = "", name: str = "", **given: Any) -
     from ..connect import connect
 
     options = {
-        "cwd": given.get("cwd") or magics.cwd or None,
-        "provider": given.get("provider") or magics.provider or None,
-        "model": given.get("model") or magics.model or None,
-        "mode": given.get("mode") or magics.mode or None,
-        "approve": given.get("approve") or magics.approve,
-        "when_alone": given.get("when_alone") or magics.when_alone or None,
-        "session": given.get("resume"),
-        "scenario": given.get("scenario"),
-        "name": name or None,
+        "cwd": given.get("cwd") or magics.cwd,
+        "provider": given.get("provider") or magics.provider,
+        "model": given.get("model") or magics.model,
+        "mode": given.get("mode") or magics.mode,
+        "approve": given.get("approve"),
+        "when_alone": given.get("when_alone") or alone(magics.when_alone),
+        "session": given.get("session"),
+        "protocol": given.get("protocol"),
+        "name": name,
     }
-    spec = agent or magics.agent or None
-    session = connect(spec, **{k: v for k, v in options.items() if v is not None})
-    registry.add(session, name)
+    session = connect(agent or magics.agent or None, **{k: v for k, v in options.items() if v})
+    registry.add(session, name, follows="approve" not in given)
     return session
+
+
+def alone(policy: Any) -> Any:
+    """A policy for when nobody can be asked, as ``connect`` takes it: a mapping of ``approve`` and ``answers``."""
+    return policy if not policy or isinstance(policy, Mapping) else {"approve": policy}
 
 
 def value_of(text: Any, scope: Mapping[str, Any]) -> Any:
@@ -77,29 +81,29 @@ def policy_of(text: str, scope: Mapping[str, Any], *, option: str) -> Any:
 def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm start``"""
     given = {k.replace("-", "_"): value_of(v, scope) for k, v in args.values.items()}
-    if "cwd" in given:
-        given["cwd"] = str(given["cwd"])
-    if "when_alone" in args.values:
-        pass
-    if "when-alone" in args.values:
-        given["when_alone"] = policy_of(args.values["when-alone"], scope, option="--when-alone")
+    if "when_alone" in given:
+        given["when_alone"] = alone(policy_of(args.values["when-alone"], scope, option="--when-alone"))
+    if "resume" in given:
+        given["session"] = given.pop("resume")
     agent: Any = args.words[0] if args.words else ""
-    if isinstance(scope.get(agent), (list, tuple)):
-        agent = list(scope[agent])
-    session = opened(magics, agent=agent, name=given.pop("name", ""), **given)
+    if isinstance(scope.get(agent.removeprefix("$")), (list, tuple)):
+        agent = list(scope[agent.removeprefix("$")])
+    opened(magics, agent=agent, name=given.pop("name", ""), **given)
+    session = registry.get()
     state = session.state
     about = ", ".join(x for x in (state.model or state.provider, state.mode and f"mode {state.mode}") if x)
-    say(f"{registry.current_name}: {state.agent} is ready" + (f" ({about})" if about else "") + ".")
+    say(f"{registry.current_name}: {state.agent} is ready" + (f" ({about})." if about else "."))
 
 
 def agents(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm agents``"""
-    from ..connect import known_agents
+    from shutil import which
 
-    rows: list[tuple[str, ...]] = []
-    running = {name: s for name, s in registry.items()}
-    for agent in known_agents():
-        rows.append((agent.name, agent.summary, "" if agent.found else "not installed"))
+    rows: list[tuple[str, ...]] = [
+        ("builtin", "the built-in agent", ""),
+        ("hm", "hm, from PATH", "" if which("hm") else "not installed"),
+    ]
+    running = dict(registry.items())
     for name, session in running.items():
         mark = "current session" if name == registry.current_name else "open session"
         rows.append((name, f"{session.state.agent}, {session.state.model or 'model not said'}", mark))

@@ -31,9 +31,9 @@ def follow(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
 
 
 def _message(name: str, args: Args, scope: Mapping[str, Any]) -> tuple[Session, list[Any]]:
-    from .attach import as_image
+    from .attach import pictures
 
-    images = [as_image(n, scope) for n in args.get("image", [])]
+    images = pictures(args.get("image", []), scope)
     if not args.text.strip() and not images:
         raise UsageError(f"there is nothing to send; write %hm {name} TEXT.")
     return registry.get(args.get("session", "")), images
@@ -65,11 +65,9 @@ def approve(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     session, request = _waiting(args, args.words[0] if args.words else "", PendingApproval, "approve")
     edits = None
     if only := args.get("only"):
-        planned = {d.path: d.new for d in request.diffs}
-        unknown = [p for p in only if planned.get(p) is None]
-        if unknown:
-            raise UsageError(f"--only {unknown[0]}: this call changes {', '.join(planned) or 'no files'}.")
-        edits = {p: planned[p] for p in only}
+        from ..session.policy import chosen
+
+        edits = {e.path: e.content for e in chosen(request, only)}
     for_session = bool(args.get("for-session"))
     if for_session and not request.for_session:
         raise UsageError("this call cannot be allowed for the session; write %hm approve without --for-session.")
