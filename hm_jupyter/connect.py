@@ -132,12 +132,12 @@ def find(agent: str | Sequence[str] | None, protocol: str | None = None) -> Laun
             found = shutil.which("hm")
             if found is None:
                 raise AgentNotFound(
-                    "There is no hm program on PATH. Install it, or use the built-in agent: hm.connect() without a name."
+                    "There is no hm program on PATH. Install it, or use the built-in agent: hm.connect() with no name."
                 )
             return Launch("hm", [found, "agent", "--rpc"], "hm")
         raise AgentNotFound(
-            f"No agent is known by the name {agent!r}. Known: hm, and the built-in one (no name). For any other program "
-            f'give its command as a list: hm.connect([{agent!r}, "--rpc"], protocol="hm").'
+            f"No agent is known by the name {agent!r}. Known: hm, and the built-in one (no name). For any other "
+            f'program give its command as a list: hm.connect([{agent!r}, "--rpc"], protocol="hm").'
         )
     command = [str(part) for part in agent]
     if not command:

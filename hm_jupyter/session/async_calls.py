@@ -140,7 +140,7 @@ class AsyncCalls:
 
     async def aexport(self, path: str | Path) -> Path:
         """``export``"""
-        return await asyncio.to_thread(self.export, path)  # type: ignore[attr-defined, no-any-return]
+        return await asyncio.to_thread(self.export, path)  # type: ignore[attr-defined]
 
     async def aclose(self) -> None:
         """``close``"""
@@ -154,7 +154,7 @@ class AsyncCalls:
     ) -> None:
         await self.aclose()
 
-    # ---- beneath -----------------------------------------------------------------------------------------------------
+    # ---- beneath ---------------------------------------------------------------------------------------------------
 
     def _prompt(
         self, text: str, images: Any, attach: Any, approve: ApprovePolicy | None, unattended: bool

@@ -55,7 +55,11 @@ def _check_waiting(command: cmd.Approve | cmd.Answer, t: Transcript) -> None:
     if isinstance(request, wanted):
         raise NotWaiting(f"A decision on {command.request_id} is on its way already.")
     if request is not None:
-        kind = "an answer: use answer()" if isinstance(request, PendingQuestion) else "an approval: use approve() or deny()"
+        kind = (
+            "an answer: use answer()"
+            if isinstance(request, PendingQuestion)
+            else "an approval: use approve() or deny()"
+        )
         raise NotWaiting(f"{command.request_id} waits for {kind}.")
     entry = call_entry(t, command.request_id)
     if isinstance(entry, ToolEntry) and entry.decision is not None:
@@ -63,4 +67,6 @@ def _check_waiting(command: cmd.Approve | cmd.Answer, t: Transcript) -> None:
     if isinstance(entry, QuestionEntry):
         raise NotWaiting(f"The question {command.request_id} is closed ({entry.status}).")
     waiting = ", ".join(p.call_id for p in t.state.pending) or "nothing"
-    raise NotWaiting(f"{command.request_id!r} does not wait for {what}. Waiting now: {waiting} (see s.pending, %hm pending).")
+    raise NotWaiting(
+        f"{command.request_id!r} does not wait for {what}. Waiting now: {waiting} (see s.pending, %hm pending)."
+    )

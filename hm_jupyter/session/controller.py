@@ -32,6 +32,8 @@ from .waiters import Waiter, Waiters
 log = logging.getLogger("hm_jupyter")
 
 Listener = Callable[[int, "list[Op]"], None]
+
+
 class Controller:
     """One session's engine."""
 
@@ -77,7 +79,7 @@ class Controller:
         """Has the agent ended?"""
         return self._gone.is_set()
 
-    # ---- life ----------------------------------------------------------------------------------------------------
+    # ---- life ------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Read and write until the agent ends. Started once, as a task of its own, after the transport is open."""
@@ -91,7 +93,9 @@ class Controller:
             try:
                 async for batch in self.transport.receive():
                     self._read(batch)
-            except Exception as error:  # a fault of ours or of the transport must end the session in words, not in silence
+            except (
+                Exception
+            ) as error:  # a fault of ours or of the transport must end the session in words, not in silence
                 log.exception("session %s: reading failed", self.transcript.state.agent)
                 self.feed(ev.NoticeRaised(f"Reading from the agent failed: {error}", "error"))
             with anyio.CancelScope(shield=True):
@@ -99,7 +103,7 @@ class Controller:
             tasks.cancel_scope.cancel()
 
     async def wait_ready(self, timeout: float) -> None:
-        """Wait for the agent's first word. Raises ``StartError`` when it ends before, or is silent for ``timeout`` s."""
+        """Wait for the agent's first word. Raises ``StartError`` when it ends before or is silent for ``timeout`` s."""
         with anyio.move_on_after(timeout):
             await self._ready.wait()
         if self.transcript.state.session_id and not self.gone:
@@ -137,11 +141,15 @@ class Controller:
             watch.code, watch.stderr = found.code, found.stderr
         self._gone.set()
         self._ready.set()
-        error = SessionClosed("The session was closed.") if self._closing else gone_error(self.transcript.state.agent, found)
+        error = (
+            SessionClosed("The session was closed.")
+            if self._closing
+            else gone_error(self.transcript.state.agent, found)
+        )
         self._waiters.fail_all(error)
         self._publish()
 
-    # ---- in: what the agent says ---------------------------------------------------------------------------------
+    # ---- in: what the agent says -----------------------------------------------------------------------------------
 
     def _read(self, batch: list[Received]) -> None:
         for item in batch:
@@ -176,7 +184,8 @@ class Controller:
             self._batch.append(State({"capabilities": to_json(self.capabilities)}))
             self.transcript.apply(self._batch[-1])
         if isinstance(event, (ev.ApprovalResolved, ev.QuestionResolved)):
-            return self.decider.signed(event)
+            signed: ev.Event = self.decider.signed(event)
+            return signed
         return event
 
     def _after(self, event: ev.Event) -> None:

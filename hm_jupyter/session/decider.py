@@ -36,7 +36,7 @@ class Decider:
         self.alone = alone
         self._signatures: dict[str, tuple[Literal["you", "policy"], str]] = {}
 
-    # ---- what waits, just now ------------------------------------------------------------------------------------
+    # ---- what waits, just now --------------------------------------------------------------------------------------
 
     def requested(self, request_id: str) -> None:
         """A request has just been put into ``pending``: decide it at once if that needs no person and no function."""

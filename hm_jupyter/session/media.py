@@ -30,8 +30,11 @@ def sniff(data: bytes) -> str | None:
 
 
 def image_data(value: Any) -> ImageData:
-    """An image of any common kind: bytes or path of an image file, a matplotlib figure or axes, a Pillow image, an array
-    Pillow understands, or anything with ``_repr_png_``. Raises ``UsageError`` for what is no image."""
+    """An image of any common kind, as data to send.
+
+    Bytes or path of an image file, a matplotlib figure or axes, a Pillow image, an array Pillow understands, or
+    anything with ``_repr_png_``. Raises ``UsageError`` for what is no image.
+    """
     if isinstance(value, ImageData):
         return value
     raw = _bytes(value)
@@ -56,7 +59,9 @@ def _bytes(value: Any) -> bytes:
         try:
             return Path(value).expanduser().read_bytes()
         except OSError as error:
-            raise UsageError(f"The image {str(value)!r} cannot be read ({error.strerror}). Give a path, or an image.") from None
+            raise UsageError(
+                f"The image {str(value)!r} cannot be read ({error.strerror}). Give a path, or an image."
+            ) from None
     figure = value if hasattr(value, "savefig") else getattr(value, "figure", None)
     if figure is not None and hasattr(figure, "savefig"):
         out = io.BytesIO()
@@ -101,7 +106,7 @@ def _converted(raw: bytes) -> bytes:
         raise UsageError("Those bytes are no image that Pillow can read. Give PNG, JPEG, GIF or WebP.") from None
 
 
-# ---- attachments -----------------------------------------------------------------------------------------------------
+# ---- attachments ---------------------------------------------------------------------------------------------------
 
 
 def attachments(attach: Any) -> list[tuple[str, str]]:
@@ -117,7 +122,7 @@ def attachments(attach: Any) -> list[tuple[str, str]]:
 
 
 def describe(value: Any) -> str:
-    """``value`` as text for a model: a table for a DataFrame or Series (with shape and dtypes), else its text or repr."""
+    """``value`` as text for a model: a table for a DataFrame or Series, with shape and dtypes, else its text or repr."""
     if isinstance(value, str):
         return _cut(value)
     if isinstance(value, Path):

@@ -52,7 +52,9 @@ class Policy:
 
     def __post_init__(self) -> None:
         if isinstance(self.approve, str) and self.approve not in WORDS:
-            raise UsageError(f"approve={self.approve!r}: give one of {', '.join(WORDS)}, or a function of the approval.")
+            raise UsageError(
+                f"approve={self.approve!r}: give one of {', '.join(WORDS)}, or a function of the approval."
+            )
         if isinstance(self.answers, str):
             raise UsageError('answers: give a list of answers or a mapping such as {"which database": "sqlite"}.')
 
@@ -67,7 +69,7 @@ class Policy:
         return not callable(self.approve)
 
     def rule(self, request: PendingApproval) -> Ruling | None:
-        """The decision on ``request``; None leaves it to the person. Raises ``UsageError`` for a verdict that is none."""
+        """The decision on ``request``; None leaves it to the person. Raises ``UsageError`` for no verdict."""
         if isinstance(self.approve, str):
             if self.approve == "all" or (self.approve == "edits" and request.category == "edit"):
                 return Ruling(True)
@@ -125,7 +127,9 @@ def chosen(request: PendingApproval, paths: Sequence[str]) -> list[FileEdit]:
     planned = {d.path: d.new for d in request.diffs if d.new is not None and not d.partial}
     missing = [p for p in paths if p not in planned]
     if missing:
-        raise UsageError(f"{', '.join(missing)}: not among the files this call changes ({', '.join(planned) or 'none'}).")
+        raise UsageError(
+            f"{', '.join(missing)}: not among the files this call changes ({', '.join(planned) or 'none'})."
+        )
     return [FileEdit(path=p, content=planned[p] or "") for p in paths]
 
 

@@ -44,7 +44,7 @@ def reduce(t: Transcript, event: ev.Event, now: float) -> list[Op]:
     return _REDUCERS[type(event)](t, event, now)
 
 
-# ---- the session -----------------------------------------------------------------------------------------------------
+# ---- the session ---------------------------------------------------------------------------------------------------
 
 
 def _session_started(t: Transcript, e: ev.SessionStarted, now: float) -> list[Op]:
@@ -84,7 +84,7 @@ def _agent_exited(t: Transcript, e: ev.AgentExited, now: float) -> list[Op]:
     return ops
 
 
-# ---- turns and messages ----------------------------------------------------------------------------------------------
+# ---- turns and messages --------------------------------------------------------------------------------------------
 
 
 def _begin_turn(t: Transcript, now: float) -> tuple[int, list[Op]]:
@@ -167,7 +167,7 @@ def _user_read(t: Transcript, e: ev.MessageUpdated, now: float) -> list[Op]:
     return [Put(UserEntry(entry_id, t.state.turn, e.text or "", "prompt", "read", list(e.images or []), at=now))]
 
 
-# ---- the rest ----------------------------------------------------------------------------------------------------------
+# ---- the rest ------------------------------------------------------------------------------------------------------
 
 
 def _usage(t: Transcript, e: ev.UsageReported, now: float) -> list[Op]:

@@ -69,7 +69,8 @@ class Runtime:
         """Run the plain function ``fn`` there and wait for it; on the session thread itself, just call it."""
         if self.here:
             return fn(*args)
-        return self.run(_plain, fn, *args)
+        result: T = self.run(_plain, fn, *args)
+        return result
 
     def call_soon(self, fn: Callable[..., Any], *args: Any) -> None:
         """Have ``fn(*args)`` called there soon; from any thread, does not wait."""

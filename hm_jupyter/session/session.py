@@ -32,7 +32,7 @@ class Session(AsyncCalls):
         self.runtime = runtime
         self.name = name
 
-    # ---- what it holds -------------------------------------------------------------------------------------------
+    # ---- what it holds ---------------------------------------------------------------------------------------------
 
     @property
     def transcript(self) -> Transcript:
@@ -74,7 +74,7 @@ class Session(AsyncCalls):
         """Has the agent ended, or was the session closed?"""
         return self.state.status == "ended"
 
-    # ---- prompts -------------------------------------------------------------------------------------------------
+    # ---- prompts ---------------------------------------------------------------------------------------------------
 
     def prompt(
         self,
@@ -163,7 +163,7 @@ class Session(AsyncCalls):
         """Leave a question without an answer; the agent is told so."""
         self._send(cmd.Answer(request_id=self._waiting(call_id, "question"), skip=True))
 
-    # ---- the session -------------------------------------------------------------------------------------------------
+    # ---- the session -----------------------------------------------------------------------------------------------
 
     def set_mode(self, mode: str) -> None:
         """Change the mode from the next turn on."""
@@ -194,7 +194,7 @@ class Session(AsyncCalls):
         return dict(self._send(cmd.Export(format=format, path=path, all_branches=all_branches)).data or {})
 
     def export(self, path: str | Path) -> Path:
-        """Write the transcript to a file: ``.html``, ``.md``, ``.txt`` or ``.jsonl`` by its ending. Also in mid-turn."""
+        """Write the transcript to a file, ``.html``, ``.md``, ``.txt`` or ``.jsonl`` by its ending; also in mid-turn."""
         target = Path(path).expanduser()
         text = self.runtime.call(render, self.transcript, target.suffix.lstrip("."), self.name)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -205,7 +205,7 @@ class Session(AsyncCalls):
         """End the session and its agent. Harmless when repeated."""
         self.runtime.run(self._close)
 
-    # ---- beneath -----------------------------------------------------------------------------------------------------
+    # ---- beneath ---------------------------------------------------------------------------------------------------
 
     def _send(self, command: cmd.Command, via: str = "python") -> CommandAnswered:
         async def send() -> CommandAnswered:

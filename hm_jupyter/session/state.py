@@ -86,7 +86,7 @@ def without(pending: list[Pending], request_id: str) -> list[Pending]:
 
 
 def closing(t: Transcript, *, interrupted: bool, now: float) -> list[Op]:
-    """Operations that close whatever is still open: on every ending nothing stays open (``interrupted`` is not ``failed``).
+    """Operations that close whatever is still open, for on every ending nothing stays so.
 
     After an orderly end a call that never began was skipped (hm RPC, "Commands", steer).
     """

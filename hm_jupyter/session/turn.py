@@ -37,7 +37,7 @@ class Watch:
     refused: list[str] = field(default_factory=list)
     stderr: str = ""
     code: int | None = None
-    callbacks: list[Callable[[], None]] = field(default_factory=list)
+    callbacks: list[Callable[[], object]] = field(default_factory=list)
 
 
 class Turn:
@@ -49,7 +49,7 @@ class Turn:
         self._watch = watch
         self._render = render
 
-    # ---- what it holds -------------------------------------------------------------------------------------------
+    # ---- what it holds ---------------------------------------------------------------------------------------------
 
     @property
     def number(self) -> int:
@@ -118,7 +118,7 @@ class Turn:
         assert isinstance(entry, TurnEntry)
         return entry
 
-    # ---- waiting -------------------------------------------------------------------------------------------------
+    # ---- waiting ---------------------------------------------------------------------------------------------------
 
     @property
     def done(self) -> bool:
@@ -156,14 +156,14 @@ class Turn:
                 requests=list(self._watch.refused),
             )
 
-    def when_done(self, callback: Callable[[], None]) -> None:
+    def when_done(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` on the session thread once the turn is over (at once if it is)."""
         if self.done:
             callback()
         else:
             self._watch.callbacks.append(callback)
 
-    # ---- showing -------------------------------------------------------------------------------------------------
+    # ---- showing ---------------------------------------------------------------------------------------------------
 
     def to_pandas(self) -> pd.DataFrame:
         """The tool calls as a DataFrame: call_id, name, category, status, decision, seconds, input, output."""
