@@ -39,7 +39,11 @@ class Completer:
         event = event if event is not None else shell
         line = event.text_until_cursor
         word = "" if not line or line[-1].isspace() else line.split()[-1]
-        return [c for c in self.candidates(line[: len(line) - len(word)].split()[1:], word) if c.startswith(word)]
+        before = line[: len(line) - len(word)].split()[1:]
+        if word.startswith("--") and "=" in word:  # IPython completes what stands behind the "="
+            flag, _, word = word.partition("=")
+            before.append(flag)
+        return [c for c in self.candidates(before, word) if c.startswith(word)]
 
     def candidates(self, before: list[str], word: str) -> list[str]:
         """What may stand at the cursor, after the words ``before``."""
@@ -120,4 +124,4 @@ def uninstall(shell: InteractiveShell) -> None:
     for key in _KEYS:
         chain = getattr(completers, "strs", {}).get(key)
         if chain is not None:
-            chain.chain[:] = [(p, f) for p, f in chain.chain if not isinstance(getattr(f, "__self__", f), Completer)]
+            chain.chain[:] = [(p, f) for p, f in chain.chain if not isinstance(getattr(f, "__func__", None), Completer)]

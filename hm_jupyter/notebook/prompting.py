@@ -17,7 +17,7 @@ def prompt(magics: HmMagics, args: Args, scope: dict[str, Any]) -> Turn:
     """Send ``args.text`` and, unless in the background, wait for the end of the turn."""
     from .attach import attached, pictures
     from .cell import run
-    from .sub_sessions import policy_of
+    from .sub_sessions import alone_policy, policy_of
 
     keep_as = args.get("as", "")
     if keep_as and not keep_as.isidentifier():
@@ -25,7 +25,7 @@ def prompt(magics: HmMagics, args: Args, scope: dict[str, Any]) -> Turn:
     values = attached(args.get("attach", []), scope)
     images = pictures(args.get("image", []), scope)
     alone = args.get("when-alone")
-    policy = policy_of(alone, scope, option="--when-alone") if alone else None
+    policy = alone_policy(policy_of(alone, scope, option="--when-alone")) if alone else None
     session = magics.session(args.get("session", ""), agent=args.get("agent", ""))
     approve = args.get("approve")
     if approve is None and registry.follows(session):

@@ -43,7 +43,7 @@ def opened(magics: HmMagics, *, agent: Any = "", name: str = "", **given: Any) -
         "model": given.get("model") or magics.model,
         "mode": given.get("mode") or magics.mode,
         "approve": given.get("approve"),
-        "when_alone": given.get("when_alone") or alone(magics.when_alone),
+        "when_alone": given.get("when_alone") or alone_policy(magics.when_alone),
         "session": given.get("session"),
         "protocol": given.get("protocol"),
         "name": name,
@@ -53,7 +53,7 @@ def opened(magics: HmMagics, *, agent: Any = "", name: str = "", **given: Any) -
     return session
 
 
-def alone(policy: Any) -> Any:
+def alone_policy(policy: Any) -> Any:
     """A policy for when nobody can be asked, as ``connect`` takes it: a mapping of ``approve`` and ``answers``."""
     return policy if not policy or isinstance(policy, Mapping) else {"approve": policy}
 
@@ -82,7 +82,7 @@ def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm start``"""
     given = {k.replace("-", "_"): value_of(v, scope) for k, v in args.values.items()}
     if "when_alone" in given:
-        given["when_alone"] = alone(policy_of(args.values["when-alone"], scope, option="--when-alone"))
+        given["when_alone"] = alone_policy(policy_of(args.values["when-alone"], scope, option="--when-alone"))
     if "resume" in given:
         given["session"] = given.pop("resume")
     agent: Any = args.words[0] if args.words else ""
