@@ -6,6 +6,8 @@ the entry points that IPython and the Jupyter server look for are here too. What
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -81,7 +83,6 @@ def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Set here, because importing the submodule `connect` has just put the *module* under this name.
     value = getattr(import_module(f".{home}", __name__), name)
     globals()[name] = value
     return value
@@ -103,3 +104,19 @@ def unload_ipython_extension(ipython: InteractiveShell) -> None:
     from .notebook.magics import unload
 
     unload(ipython)
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    """Where Jupyter Server finds our extension (it runs in the server's process and imports nothing of the kernel's)."""
+    return [{"module": "hm_jupyter.server.app"}]
+
+
+class _Package(ModuleType):
+    """Importing the submodule ``connect`` must not put the module where the function of that name belongs."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
