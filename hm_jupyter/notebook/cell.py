@@ -87,9 +87,9 @@ def run(
             display(_bundle(session, turn), raw=True)
     limit.check()
     if outcome == "gave_up":
-        raise TurnStopped("the turn has not ended yet, and this cell no longer waits for it; %hm stop ends the agent.")
+        raise TurnStopped("The turn has not ended yet, and this cell no longer waits for it; %hm stop ends the agent.")
     if outcome == "stopped":
-        raise TurnStopped("you stopped the turn; the agent is still there, and %hm TEXT goes on.")
+        raise TurnStopped("You stopped the turn; the agent is still there, and %hm TEXT goes on.")
     turn.raise_for_status()
     return turn
 
@@ -120,7 +120,7 @@ class _Limit:
         """Raise :class:`TurnTimeout` when the time was over."""
         if self._expired:
             raise TurnTimeout(
-                f"the turn took more than {self._seconds:g} s and was stopped; the agent is still there. Give it longer "
+                f"The turn took more than {self._seconds:g} s and was stopped; the agent is still there. Give it longer "
                 "with --timeout, or let it run with --background."
             )
 

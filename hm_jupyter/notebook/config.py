@@ -34,12 +34,12 @@ def run(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table | None:
     if name not in traits:
         if any(word in name.lower() for word in _SECRET):
             raise UsageError(
-                "keys and tokens are not settings: a notebook is saved and shared. Set them in the environment the kernel "
+                "Keys and tokens are not settings: a notebook is saved and shared. Set them in the environment the kernel "
                 "starts in; agents read them there."
             )
         near = closest(name, traits)
         hint = f"did you mean {near}?" if near else f"there are {', '.join(traits)}."
-        raise UsageError(f"there is no setting {name!r}; {hint}")
+        raise UsageError(f"There is no setting {name!r}; {hint}")
     if equals:
         try:
             setattr(magics, name, parsed(name, traits[name], text, scope))

@@ -41,7 +41,7 @@ def parse(line: str, cell: str | None = None) -> tuple[Subcommand | None, Args]:
         body = cell[:-1] if cell.endswith("\n") else cell  # IPython ends every cell with a line break
         args.text = f"{args.text}\n{body}" if args.text.strip() else body
     if not args.text.strip() and "image" not in args.values:
-        raise UsageError("there is nothing to send; write %hm TEXT, or put the text under %%hm.")
+        raise UsageError("There is nothing to send; write %hm TEXT, or put the text under %%hm.")
     return None, args
 
 

@@ -54,7 +54,7 @@ def run(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Page:
     if name not in SUBCOMMANDS:
         guess = meant(name)
         hint = f"did you mean %hm help {guess}?" if guess else f"there are {', '.join(SUBCOMMANDS)}."
-        raise UsageError(f"there is no subcommand {name!r}; {hint}")
+        raise UsageError(f"There is no subcommand {name!r}; {hint}")
     return about(SUBCOMMANDS[name])
 
 

@@ -60,7 +60,7 @@ class Registry:
         if not name:
             session = sessions.get(self._current)
             if session is None:
-                raise UsageError("there is no session yet; %hm start begins one, and so does a prompt: %hm TEXT.")
+                raise UsageError("There is no session yet; %hm start begins one, and so does a prompt: %hm TEXT.")
             return session
         if name not in sessions:
             meant = closest(name, sessions)
@@ -70,7 +70,7 @@ class Registry:
                 hint = f"open are {', '.join(sessions)}."
             else:
                 hint = "none is open; %hm start begins one."
-            raise UsageError(f"there is no session called {name!r}; {hint}")
+            raise UsageError(f"There is no session called {name!r}; {hint}")
         return sessions[name]
 
     def remove(self, name: str) -> None:

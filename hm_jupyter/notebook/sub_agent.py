@@ -65,4 +65,4 @@ def _check(what: str, name: str, choices: Any) -> None:
     if choices and name not in choices:
         near = closest(name, choices)
         hint = f"did you mean {near}?" if near else f"it is one of {', '.join(choices)}."
-        raise UsageError(f"there is no {what} {name!r}; {hint}")
+        raise UsageError(f"There is no {what} {name!r}; {hint}")

@@ -113,7 +113,7 @@ def agents(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
 def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm use``"""
     if not args.words:
-        raise UsageError(f"which session? Open are {', '.join(registry.names()) or 'none'}.")
+        raise UsageError(f"Which session? Open are {', '.join(registry.names()) or 'none'}.")
     name = args.words[0]
     value = scope.get(name)
     if name not in registry.names() and hasattr(value, "controller") and hasattr(value, "prompt"):
@@ -129,7 +129,7 @@ def stop(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     else:
         names = args.words or [registry.current_name]
     if not any(names):
-        raise UsageError("no session is open, so there is nothing to stop.")
+        raise UsageError("No session is open, so there is nothing to stop.")
     for name in names:
         session = registry.get(name)
         session.close()

@@ -35,7 +35,7 @@ def _message(name: str, args: Args, scope: Mapping[str, Any]) -> tuple[Session, 
 
     images = pictures(args.get("image", []), scope)
     if not args.text.strip() and not images:
-        raise UsageError(f"there is nothing to send; write %hm {name} TEXT.")
+        raise UsageError(f"There is nothing to send; write %hm {name} TEXT.")
     return registry.get(args.get("session", "")), images
 
 
@@ -70,7 +70,7 @@ def approve(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
         edits = {e.path: e.content for e in chosen(request, only)}
     for_session = bool(args.get("for-session"))
     if for_session and not request.for_session:
-        raise UsageError("this call cannot be allowed for the session; write %hm approve without --for-session.")
+        raise UsageError("This call cannot be allowed for the session; write %hm approve without --for-session.")
     session.approve(request.call_id, for_session=for_session, note=args.get("note", ""), edits=edits)
     say(f"Allowed {request.call_id}" + (" and calls like it for this session." if for_session else "."))
 
@@ -92,7 +92,7 @@ def answer(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
         say(f"Left {request.call_id} unanswered.")
         return
     if not text.strip():
-        raise UsageError("what is the answer? Write %hm answer TEXT, or %hm answer --skip.")
+        raise UsageError("What is the answer? Write %hm answer TEXT, or %hm answer --skip.")
     session.answer(request.call_id, text)
     say(f"Answered {request.call_id}.")
 
@@ -131,9 +131,9 @@ def _waiting(args: Args, call: str, kind: type[Any], sub: str) -> tuple[Session,
         return found[0]
     noun = "an approval" if kind is PendingApproval else "an answer"
     if not found:
-        what = f"{call!r} does not wait" if call else "nothing waits"
+        what = f"{call!r} does not wait" if call else "Nothing waits"
         raise NotWaiting(
             f"{what} for {noun}; %hm pending shows what does. To send this as a prompt write %hm -- {sub} {args.text}".rstrip()
         )
     ids = ", ".join(p.call_id for _, p in found)
-    raise NotWaiting(f"several calls wait for {noun}; say which: {ids} (%hm pending shows them).")
+    raise NotWaiting(f"Several calls wait for {noun}; say which: {ids} (%hm pending shows them).")

@@ -226,26 +226,26 @@ def meant(word: str) -> str:
 def check_prompt(text: str, *, names: Collection[str] = (), calls: Collection[str] = ()) -> None:
     """Refuse a prompt that is a mistyped subcommand; what reads as prose is let through.
 
-    A line is taken for a mistake when its first word is nearly a subcommand *and* nothing of a sentence follows it: it
-    stands alone, or is followed by options, session names or the ids of waiting calls. ``names`` and ``calls`` are
-    those. Raises :class:`UsageError`, which says how to send it as a prompt all the same.
+    A line is taken for a mistake when its first word is nearly a subcommand *and* what follows would fit that one and
+    is no sentence: nothing, as many words as it takes, options, session names, or the ids of waiting calls (``names``
+    and ``calls``). Raises :class:`UsageError`, which says how to send it as a prompt all the same.
     """
     words = text.split()
     if not words or "\n" in text.strip():
         return
     head, tail = words[0], words[1:]
-    known = {*names, *calls, *SUBCOMMANDS}
-    if not all(w.startswith("--") or w in known or (i and tail[i - 1].startswith("--")) for i, w in enumerate(tail)):
-        return
+    plain = [w for i, w in enumerate(tail) if not w.startswith("--") and not (i and tail[i - 1].startswith("--"))]
     guess = meant(head)
-    if not guess and (not tail or any(w.startswith("--") for w in tail)):
+    if guess and len(plain) > SUBCOMMANDS[guess].words and any(w not in {*names, *calls} for w in plain):
+        return
+    if not guess and not plain:
         guess = _ALSO.get(head.lower(), "")
     if not guess:
         return
     shown = " ".join(words)
     again = " ".join([guess, *tail])
     raise UsageError(
-        f"there is no subcommand {head!r}; did you mean %hm {again}? To send it as a prompt write %hm -- {shown}"
+        f"There is no subcommand {head!r}; did you mean %hm {again}? To send it as a prompt write %hm -- {shown}"
     )
 
 
