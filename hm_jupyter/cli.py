@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from . import __version__
 
 USAGE = """\
 usage: hm-jupyter agent [OPTIONS]   the built-in agent, speaking hm RPC (hm-jupyter agent --help)
        hm-jupyter doctor            what is installed here, what is missing, and what to do about it
+       hm-jupyter nbval-sanitizer   the path of the file for pytest's --nbval-sanitize-with
        hm-jupyter --version
 
 In a notebook: %load_ext hm_jupyter, then %hm help."""
@@ -30,6 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             from .doctor import main as doctor
 
             return doctor()
+        case ["nbval-sanitizer"]:
+            print(Path(__file__).with_name("nbval.cfg"))
+            return 0
         case ["--version" | "-V"]:
             print(f"hm-jupyter {__version__}")
             return 0

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .errors import AgentNotFound, UsageError
-from .protocols.hm import HmAdapter, hm_argv
+from .protocols.base import Adapter
+from .protocols.hm import HmAdapter
+from .protocols.hm_flags import hm_argv
 from .session.controller import Controller
 from .session.policy import AnswerPolicy, ApprovePolicy, Policy
 from .session.runtime import follow, runtime
 from .session.session import Session
+from .transports.base import Transport
 from .transports.stdio import StdioTransport
 
 PROTOCOLS = ("hm",)
@@ -82,38 +85,54 @@ async def _open(agent: str | Sequence[str] | None, options: dict[str, Any]) -> S
     if unknown:
         raise UsageError(f"connect() does not know {', '.join(unknown)}. It takes: {', '.join(_DEFAULTS)}.")
     launch = find(agent, options["protocol"])
-    policy = Policy(options["approve"], options["answers"])
-    alone = options["when_alone"]
     cwd = Path(options["cwd"] or ".").expanduser().resolve()
     if not cwd.is_dir():
         raise UsageError(f"cwd={str(cwd)!r} is not a folder: create it, or give another.")
     argv = hm_argv(
         launch.program,
         cwd=str(cwd),
-        mode=options["mode"],
-        provider=options["provider"],
-        model=options["model"],
-        session=options["session"],
+        mode=options["mode"] or "",
+        provider=options["provider"] or "",
+        model=options["model"] or "",
+        session=options["session"] or "",
         continue_=options["resume"],
         save=options["save"],
         max_steps=options["max_steps"],
-        approve=options["agent_approve"],
+        approve=options["agent_approve"] or "",
     )
-    transport = StdioTransport([*argv, *options["args"]], cwd=str(cwd), env=_environment(launch, options["env"]))
-    controller = Controller(
-        transport,
+    return await open_session(
+        StdioTransport([*argv, *options["args"]], cwd=str(cwd), env=_environment(launch, options["env"])),
         HmAdapter(agent_approve=options["agent_approve"] or "ask"),
         agent=launch.name,
-        policy=policy,
-        alone=Policy(**alone) if alone else None,
+        policy=Policy(options["approve"], options["answers"]),
+        alone=Policy(**options["when_alone"]) if options["when_alone"] else None,
+        name=options["name"],
+        start_timeout=options["start_timeout"],
     )
+
+
+async def open_session(
+    transport: Transport,
+    adapter: Adapter,
+    *,
+    agent: str,
+    policy: Policy | None = None,
+    alone: Policy | None = None,
+    name: str | None = None,
+    start_timeout: float = 30.0,
+) -> Session:
+    """A session over any transport and adapter, opened on the session loop (await it there: ``runtime().run(…)``).
+
+    ``connect`` ends here; tests come here with a memory transport. Raises ``StartError``, ``AgentNotFound``.
+    """
+    controller = Controller(transport, adapter, agent=agent, policy=policy or Policy(), alone=alone)
     await transport.open()
     host = runtime()
     host.spawn(controller.run)
-    session = Session(controller, host, name=options["name"] or launch.name)
+    session = Session(controller, host, name=name or agent)
     host.at_exit(session, controller.close)
     try:
-        await controller.wait_ready(options["start_timeout"])
+        await controller.wait_ready(start_timeout)
     except BaseException:
         host.forget(session)
         await controller.close()
@@ -126,7 +145,7 @@ def find(agent: str | Sequence[str] | None, protocol: str | None = None) -> Laun
     if protocol is not None and protocol not in PROTOCOLS:
         raise UsageError(f"protocol={protocol!r} is not spoken here. Known: {', '.join(PROTOCOLS)}.")
     if agent is None or agent == "demo" or agent == "builtin":
-        return Launch("hm", [sys.executable, "-m", "hm_jupyter.agents", "--rpc"], "hm")
+        return Launch("hm", [sys.executable, "-m", "hm_jupyter.agents"], "hm")
     if isinstance(agent, str):
         if agent == "hm":
             found = shutil.which("hm")
@@ -134,7 +153,7 @@ def find(agent: str | Sequence[str] | None, protocol: str | None = None) -> Laun
                 raise AgentNotFound(
                     "There is no hm program on PATH. Install it, or use the built-in agent: hm.connect() with no name."
                 )
-            return Launch("hm", [found, "agent", "--rpc"], "hm")
+            return Launch("hm", [found, "agent"], "hm")
         raise AgentNotFound(
             f"No agent is known by the name {agent!r}. Known: hm, and the built-in one (no name). For any other "
             f'program give its command as a list: hm.connect([{agent!r}, "--rpc"], protocol="hm").'

@@ -64,7 +64,7 @@ class FileDiff:
 
 @dataclass(slots=True)
 class ApprovalOption:
-    """One way to decide an approval, in the agent's words. ``kind``: allow_once, allow_session, deny_once, deny_session."""
+    """One way to decide an approval, in the agent's words, and what ``kind`` of decision it is."""
 
     id: str
     name: str

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +37,16 @@ def test_what_cannot_be_right_exits_2_and_leaves_stdout_to_programs(args: tuple[
     assert done.returncode == 2
     assert done.stdout == ""
     assert "usage: hm-jupyter agent" in done.stderr
+
+
+def test_the_nbval_sanitizer_is_a_file_that_nbval_can_read() -> None:
+    path = Path(run("nbval-sanitizer").stdout.strip())
+    config = configparser.RawConfigParser()
+    config.read(path)
+    assert config.sections()
+    for section in config.sections():
+        re.compile(config.get(section, "regex"))
+        assert config.get(section, "replace")
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

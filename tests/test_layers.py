@@ -66,6 +66,24 @@ def test_a_sans_io_module_reads_no_clock(path: Path) -> None:
             )
 
 
+# A loop's pool may be borrowed for what cannot be awaited; each with its reason.
+BORROWS_A_POOL_THREAD = {
+    "hm_jupyter/session/decider.py",  # a person's policy function may take its time, and the loop must not wait for it
+    "hm_jupyter/session/async_calls.py",  # export writes a file
+}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if name_of(p) != "hm_jupyter/session/runtime.py"], ids=name_of)
+def test_no_other_module_starts_a_thread(path: Path) -> None:
+    starters = {"Thread", "Timer", "ThreadPoolExecutor", "start_new_thread"}
+    borrowers = {"to_thread", "run_in_executor", "run_sync"}
+    forbidden = starters | (set() if name_of(path) in BORROWS_A_POOL_THREAD else borrowers)
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).split(".")
+            assert called[-1] not in forbidden, f"{name_of(path)}:{node.lineno}: {'.'.join(called)} starts a thread"
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_every_module_says_what_it_is_for(path: Path) -> None:
     assert ast.get_docstring(tree_of(path)), f"{name_of(path)} has no docstring"

@@ -122,7 +122,7 @@ def attachments(attach: Any) -> list[tuple[str, str]]:
 
 
 def describe(value: Any) -> str:
-    """``value`` as text for a model: a table for a DataFrame or Series, with shape and dtypes, else its text or repr."""
+    """``value`` as text for a model: a table with shape and dtypes for a DataFrame or Series, else its repr."""
     if isinstance(value, str):
         return _cut(value)
     if isinstance(value, Path):

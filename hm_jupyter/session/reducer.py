@@ -73,7 +73,7 @@ def _session_ended(t: Transcript, e: ev.SessionEnded, now: float) -> list[Op]:
 
 
 def _agent_exited(t: Transcript, e: ev.AgentExited, now: float) -> list[Op]:
-    ops: list[Op] = []
+    ops = _messages_dropped(t, ev.MessagesDropped(), now)
     if running_turn(t) is not None:
         ops += _turn_ended(t, ev.TurnEnded("agent_exited", e.reason), now)
     else:
@@ -111,7 +111,9 @@ def _turn_ended(t: Transcript, e: ev.TurnEnded, now: float) -> list[Op]:
 def _message_sent(t: Transcript, e: ev.MessageSent, now: float) -> list[Op]:
     ops: list[Op] = []
     number = t.state.turn
-    if e.delivery == "prompt":
+    if (
+        e.delivery == "prompt" and running_turn(t) is None
+    ):  # else the agent began a turn just before: it is part of that
         number, ops = _begin_turn(t, now)
     status: Any = "sent" if e.delivery == "prompt" else "queued"
     entry = UserEntry(

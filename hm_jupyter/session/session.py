@@ -197,7 +197,7 @@ class Session(AsyncCalls):
         return dict(self._send(cmd.Export(format=format, path=path, all_branches=all_branches)).data or {})
 
     def export(self, path: str | Path) -> Path:
-        """Write the transcript to a file, ``.html``, ``.md``, ``.txt`` or ``.jsonl`` by its ending; also in mid-turn."""
+        """Write the transcript to a file, ``.html``, ``.md``, ``.txt`` or ``.jsonl`` by its ending, mid-turn too."""
         target = Path(path).expanduser()
         text = self.runtime.call(render, self.transcript, target.suffix.lstrip("."), self.name)
         target.parent.mkdir(parents=True, exist_ok=True)

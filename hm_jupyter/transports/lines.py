@@ -78,7 +78,11 @@ class LineDecoder:
     def end(self) -> list[Received]:
         """The stream is over; return the unfinished last line, if there is one, as a :class:`BadLine`."""
         rest, self._rest = bytes(self._rest), bytearray()
-        return [BadLine("the line was cut off: the output ended before its line end", excerpt(rest))] if rest.strip() else []
+        return (
+            [BadLine("the line was cut off: the output ended before its line end", excerpt(rest))]
+            if rest.strip()
+            else []
+        )
 
     def _decode(self, lines: list[bytes], out: list[Received]) -> None:
         # The hot path: no call of ours for a good line.

@@ -138,7 +138,9 @@ class MemoryTransport(Transport):
         if end is not None or self._peer.input_ended:
             how = f"has ended (exit code {end.code})" if end else "had its input closed"
             raise AgentGone(
-                f"The agent {how}. Start a new session.", code=end.code if end else None, stderr=end.stderr if end else ""
+                f"The agent {how}. Start a new session.",
+                code=end.code if end else None,
+                stderr=end.stderr if end else "",
             )
         heard = decode(encode(value))
         assert isinstance(heard, Message)

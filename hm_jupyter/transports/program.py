@@ -87,5 +87,9 @@ def exec_error(program: Program, number: int) -> HmError:
             "#!/usr/bin/env python3; or name its interpreter in the command."
         )
     if number == errno.EACCES:
-        return AgentNotFound(f"{program.path!r} may not be executed ({why}). Check its permissions and its file system's.")
-    return TransportError(f"{program.path!r} could not be started: {why}. Check the machine's memory and process limits.")
+        return AgentNotFound(
+            f"{program.path!r} may not be executed ({why}). Check its permissions and its file system's."
+        )
+    return TransportError(
+        f"{program.path!r} could not be started: {why}. Check the machine's memory and process limits."
+    )

@@ -286,7 +286,9 @@ class StdioTransport(Transport):
         with anyio.move_on_after(0.5):
             await self._exited.wait()
         if not self._exited.is_set():
-            return AgentGone(f"{self._name} has closed its input. Close the session, start a new one.", stderr=self.stderr)
+            return AgentGone(
+                f"{self._name} has closed its input. Close the session, start a new one.", stderr=self.stderr
+            )
         text = f"{self._name} has ended ({_how(self._code)}). Start a new session."
         return AgentGone(text, code=self._code, stderr=self.stderr)
 
