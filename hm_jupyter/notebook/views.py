@@ -179,7 +179,7 @@ async def _command(value: Any, view: View | None) -> Message:
 def check(value: Any) -> Command:
     """The command in ``value``, if a person could give it with the widget. Raises :class:`HmError` with what is wrong."""
     kind = value.get("type") if isinstance(value, dict) else None
-    if kind not in CLICKABLE:
+    if not isinstance(kind, str) or kind not in CLICKABLE:
         raise HmError("A browser cannot send that command; use Python or %hm for it.")
     try:
         return parse_command(value)
