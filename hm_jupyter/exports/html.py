@@ -7,6 +7,8 @@ separator and state is text. No script, no id, no control, nothing fetched.
 
 from __future__ import annotations
 
+import re
+
 from ..transcript import (
     CompactionEntry,
     Entry,
@@ -23,8 +25,8 @@ from ..transcript import (
 )  # fmt: skip
 from . import html_tool, prose, safe, wording
 from .icons import icon
-from .style import FROZEN
-from .view import Turns, TurnView, runs, select
+from .style import frozen
+from .view import Turns, TurnView, runs, select, state_of
 
 _DOT = '<span class="hm-sr"> · </span>'
 
@@ -56,21 +58,26 @@ def _you(entry: UserEntry, *, with_text: bool = True) -> str:
 
 def _question(entry: QuestionEntry) -> str:
     answered = entry.status == "answered"
-    said = wording.answer(entry)
     labels = {c.value: c.label or c.value for c in entry.choices}
-    reply = f'<div class="hm-quote">{_words(labels.get(entry.answer, entry.answer))}</div>' if answered else ""
+    title = safe.one_line(re.sub(r"[*_`#]", "", entry.text))
     choices = "".join(
         f"<li>{safe.markup(c.label or c.value)}{f' ({safe.markup(c.help)})' if c.help else ''}</li>"
         for c in entry.choices[:50]
     )
-    detail = (
-        f'<div class="hm-md">{prose.render(entry.text)}{f"<ul>{choices}</ul>" if choices else ""}</div>'
-        f'<div class="hm-decided">{said}{":" if answered else "."}</div>{reply}'
-    )
+    asked = prose.render(entry.text) if title != entry.text.strip() else ""
+    asked += f"<ul>{choices}</ul>" if choices else ""
+    said = wording.answer(entry) + (":" if answered else ".")
+    reply = f'<div class="hm-quote">{_words(labels.get(entry.answer, entry.answer))}</div>' if answered else ""
+    body = f'<div class="hm-md">{asked}</div>' if asked else ""
     return html_tool.row(
-        "ask hm-glyph", "Asked", safe.markup(safe.one_line(entry.text)), meta=["answered" if answered else entry.status],
-        detail=detail, opened=True, prose_target=True,
-    )  # fmt: skip
+        "ask hm-glyph",
+        "Asked",
+        safe.markup(title),
+        meta=["answered" if answered else entry.status],
+        detail=f'{body}<div><div class="hm-decided">{said}</div>{reply}</div>',
+        opened=True,
+        prose_target=True,
+    )
 
 
 _ITEM = {"done": ("check", "done"), "active": ("now", "now")}
@@ -175,6 +182,6 @@ def fragment(transcript: Transcript, turns: Turns = None, *, times: bool = False
     """
     shown = turns is None if prompts is None else prompts
     views = select(transcript, turns)
-    body = "".join(turn_html(v, transcript.state, times=times, prompt=shown or i > 0) for i, v in enumerate(views))
+    body = "".join(turn_html(v, state_of(transcript), times=times, prompt=shown or i > 0) for i, v in enumerate(views))
     # mathjax_ignore: "$5 and $6" is no formula, and a formula can carry links
-    return f'<style>{FROZEN}</style><div class="hm-root hm-frozen mathjax_ignore tex2jax_ignore">{body}</div>'
+    return f'<style>{frozen(body)}</style><div class="hm-root hm-frozen mathjax_ignore tex2jax_ignore">{body}</div>'

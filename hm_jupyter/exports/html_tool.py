@@ -25,7 +25,7 @@ def row(
     """A row. ``verb``, ``target`` and ``state`` are text; ``meta`` and ``detail`` are HTML of ours."""
     obj = f' <code class="hm-obj{" hm-obj-text" if prose_target else ""}">{target}</code>' if target else ""
     facts = '<span class="hm-sr">, </span>'.join(f"<span>{m}</span>" for m in meta or [])
-    said = f'<span class="hm-sr"> ({state}) </span>' if state else " "
+    said = f'<span class="hm-sr"> ({state}) </span>' if state else '<span class="hm-sr"> · </span>' if meta else " "
     main = f'<span class="hm-row-main"><span class="hm-verb">{safe.markup(verb)}</span>{obj}</span>{said}<span class="hm-meta">{facts}</span>'
     css = f"hm-tool {css}".strip()
     if not detail:
@@ -117,8 +117,8 @@ def tool_row(tool: ToolEntry, *, times: bool = False) -> str:
         meta.append(state)
     if times and wording.spent(tool):
         meta.append(wording.spent(tool))
-    if tool.diffs and not all(f.lines for f in change.files):
-        text = text or ""
+    if len(text) > 400 and code is None and text.strip().count("\n") >= FOLD_OVER and tool.status == "completed":
+        meta.append(wording.number(text.strip().count("\n") + 1, "line"))
     parts = [
         f'<div class="hm-decided">{safe.markup(sentence, exact=True)}</div>'
         if sentence and wording.asked_of_person(tool)

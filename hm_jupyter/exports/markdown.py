@@ -24,7 +24,7 @@ from ..transcript import (
 from . import diffs, images, safe, wording
 from .requote import code, fence, line, markdown, text
 from .text import BRIEF, fold, output_lines
-from .view import Turns, TurnView, select
+from .view import Turns, TurnView, select, state_of
 
 Block = list[str]  # the lines of one markdown block
 
@@ -180,7 +180,7 @@ def fragment(
     """The turns as markdown; ``prompts`` as in :func:`hm_jupyter.exports.html.fragment`."""
     shown = turns is None if prompts is None else prompts
     parts = [
-        join(turn_blocks(v, transcript.state, limit=limit, times=times, prompt=shown or i > 0, embed=embed))
+        join(turn_blocks(v, state_of(transcript), limit=limit, times=times, prompt=shown or i > 0, embed=embed))
         for i, v in enumerate(select(transcript, turns))
     ]
     return "\n\n***\n\n".join(p for p in parts if p)

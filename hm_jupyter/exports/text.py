@@ -19,7 +19,7 @@ from ..transcript import (
     UserEntry,
 )  # fmt: skip
 from . import ansi, images, safe, wording
-from .view import Turns, TurnView, select
+from .view import Turns, TurnView, select, state_of
 
 BRIEF = 24  # lines of an output in the text of one cell
 WHOLE = 2_000  # … and in a document
@@ -166,7 +166,7 @@ def plain(
     """The turns as text. ``limit``: lines of each output; ``prompts`` as in :func:`hm_jupyter.exports.html.fragment`."""
     shown = turns is None if prompts is None else prompts
     blocks = [
-        "\n".join(turn_lines(v, transcript.state, limit=limit, times=times, prompt=shown or i > 0)).strip("\n")
+        "\n".join(turn_lines(v, state_of(transcript), limit=limit, times=times, prompt=shown or i > 0)).strip("\n")
         for i, v in enumerate(select(transcript, turns))
     ]
     return "\n\n\n".join(b for b in blocks if b)

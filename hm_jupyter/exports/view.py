@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, Union, cast
 
 from ..events import Image
-from ..transcript import Entry, QuestionEntry, Rope, ToolEntry, Transcript, TurnEntry, UserEntry
+from ..transcript import Entry, QuestionEntry, Rope, SessionState, ToolEntry, Transcript, TurnEntry, UserEntry
 from . import safe
 
 T = TypeVar("T")
@@ -71,6 +71,11 @@ def rewrite(value: T, text: Callable[[str], str], depth: int = 0) -> T:
     elif isinstance(value, (list, tuple)):
         new = [rewrite(v, text, depth + 1) for v in value]
     return cast(T, new)
+
+
+def state_of(transcript: Transcript) -> SessionState:
+    """The session's state, ready to write down."""
+    return rewrite(transcript.state, shortener(transcript.state.root))
 
 
 def wanted(turns: Turns) -> Callable[[int], bool]:

@@ -126,7 +126,7 @@ def target(tool: ToolEntry) -> str:
     if tool.category == "shell":
         return command(tool)
     if tool.category == "edit" and tool.diffs:
-        return ", ".join(relative(d.path) for d in tool.diffs[:20])
+        return ", ".join(relative(d.path) for d in applied(tool)[:20])
     given = tool.input
     if tool.category in ("read", "edit"):
         found = relative(_field(given, "path", "file_path", "filename", "file"))
@@ -188,12 +188,18 @@ class Change:
         return sum(f.removed for f in self.files)
 
 
+def applied(tool: ToolEntry) -> list[FileDiff]:
+    """The changes that were made (without the files the person left out), or would have been if it was refused."""
+    d = tool.decision
+    if d is None or d.files is None or d.outcome != "allowed":
+        return tool.diffs
+    names = {relative(f) for f in d.files}
+    return [x for x in tool.diffs if relative(x.path) in names]
+
+
 def change(tool: ToolEntry) -> Change:
-    """The files an edit really changed (not the ones the person left out), or would have changed if it was refused."""
-    kept: list[FileDiff] = tool.diffs
-    if tool.decision is not None and tool.decision.files is not None and tool.decision.outcome == "allowed":
-        names = {relative(f) for f in tool.decision.files}
-        kept = [d for d in tool.diffs if relative(d.path) in names]
+    """The files an edit changed, as diffs."""
+    kept = applied(tool)
     return Change([diffs.unified(FileDiff(relative(d.path), d.old, d.new, d.partial)) for d in kept])
 
 

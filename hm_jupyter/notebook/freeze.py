@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,4 +21,4 @@ def freeze(transcript: Transcript, first_turn: int, last_turn: int | None = None
 
 
 if __name__ == "__main__":
-    print(NBVAL_SANITIZE)
+    sys.stdout.write(f"{NBVAL_SANITIZE}\n")
