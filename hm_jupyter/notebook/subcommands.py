@@ -218,9 +218,9 @@ def meant(word: str) -> str:
     lowered = word.lower().strip(":,")
     if lowered in SUBCOMMANDS:
         return lowered
-    near = [(distance(lowered, name), name) for name in SUBCOMMANDS]
-    fitting = [(d, name) for d, name in near if d <= (1 if len(name) < 5 else 2)]
-    return min(fitting)[1] if fitting else ""
+    near = [(distance(lowered, name), abs(len(name) - len(lowered)), name) for name in SUBCOMMANDS]
+    fitting = [found for found in near if found[0] <= (1 if len(found[2]) < 5 else 2)]
+    return min(fitting)[2] if fitting else ""
 
 
 def check_prompt(text: str, *, names: Collection[str] = (), calls: Collection[str] = ()) -> None:
