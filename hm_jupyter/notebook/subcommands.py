@@ -128,7 +128,7 @@ _TABLE = (
     ),
     Subcommand(
         "pending", "", "what waits for you: approvals and questions", "sub_turns:pending", "while a turn runs",
-        (_SESSION,),
+        (Option("wait", "wait so long for something to wait for you", "SECONDS", number=True), _SESSION),
     ),
     Subcommand(
         "approve", "[CALL]", "allow what waits", "sub_turns:approve", "while a turn runs",
