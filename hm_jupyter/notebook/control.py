@@ -130,7 +130,7 @@ class ControlSocket:
     async def _handle(self, message: Any, writer: asyncio.StreamWriter) -> None:
         def reply(answer: dict[str, Any]) -> None:
             if writer.transport.get_write_buffer_size() > UNREAD_CAP:
-                writer.close()  # it asks and does not read
+                writer.transport.abort()  # it asks and does not read; close() would wait for it to
             elif not writer.is_closing():
                 writer.write(json.dumps(answer).encode() + b"\n")
 
