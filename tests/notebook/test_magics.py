@@ -52,6 +52,31 @@ def test_a_line_is_sent_as_it_is(shell: InteractiveShell, agent: FakeAgent):
     assert agent.heard_first("prompt")["text"].rstrip() == "what is {x} and $x, 'quoted\" -- and --so on?"
 
 
+@pytest.mark.parametrize(
+    ("cell", "sent"),
+    [
+        ("%hm why does the join drop 312 rows?", ["why does the join drop 312 rows?"]),
+        ("t = %hm why?", ["why?"]),
+        ("if True:\n    %hm is it (so?", ["is it (so?"]),
+        ("%hm what's this??\nt = %hm a = {b}?\nx = 1", ["what's this??", "a = {b}?"]),
+        ('x = """\n%hm not a magic?\n"""', []),
+        ("x = 7\nhm = 4\ny = x %hm", []),
+    ],
+)
+def test_a_question_mark_at_the_end_goes_to_the_agent(
+    shell: InteractiveShell, agent: FakeAgent, cell: str, sent: list[str]
+):
+    agent.says(*reply())
+    stdout, _ = run(shell, cell)
+    assert [c["text"] for c in agent.heard] == sent
+    assert "not found" not in stdout
+
+
+def test_the_help_of_ipython_still_works(shell: InteractiveShell):
+    assert "%hm help shows all of it" in str(run(shell, "%hm?"))
+    assert "%hm help shows all of it" in str(run(shell, "%%hm?"))
+
+
 def test_a_finished_turn_is_shown_once_as_html_markdown_and_text(shell: InteractiveShell, agent: FakeAgent):
     agent.says(*reply("**312** rows"))
     _, outputs = run(shell, "%hm why?")
@@ -71,8 +96,8 @@ def test_the_turn_is_the_value_but_is_not_shown_twice(shell: InteractiveShell, a
     assert shell.user_ns["_"].number == 2
     assert "<Turn" not in stdout
     assert len(outputs) == 1
-    _, outputs = run(shell, "t")
-    assert "hello" in str([o.data for o in outputs])
+    stdout, outputs = run(shell, "t")
+    assert "hello" in stdout + str([o.data for o in outputs])
 
 
 def test_the_turn_can_be_kept_under_a_name_even_if_it_fails(shell: InteractiveShell, agent: FakeAgent):
@@ -108,7 +133,7 @@ def test_variables_of_a_function_are_found(shell: InteractiveShell, agent: FakeA
         ("--attach not_there what", "no variable 'not_there'"),
         ("--attach note.nope what", "AttributeError"),
         ("--attach note.upper() what", "give a variable"),
-        ("--image note.png what", "no such file"),
+        ("--image missing.png what", "no such file"),
         ("--image note what", "--image note:"),
         ("--session nobody what", "no session called 'nobody'"),
     ],
