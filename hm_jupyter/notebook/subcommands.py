@@ -68,8 +68,9 @@ _TABLE = (
             Option("mode", "which mode to begin in", "NAME", completes="mode"),
             _APPROVE,
             _ALONE,
+            Option("protocol", "what a command line of yours speaks", choices=("hm",)),
             Option("resume", "go on with a saved session", "ID", completes="saved"),
-            Option("scenario", "what the demo model plays (demo provider only)", "NAME"),
+            Option("scenario", "what the demo model plays: a name, or a .toml file", "NAME"),
         ),
         words=1, completes="agent",
         details="AGENT is a name from %hm agents, or the name of a variable holding a command line (a list). "
