@@ -2,7 +2,7 @@
 
 One private unix socket per process, served on the session loop. The Jupyter Server extension finds it by ``control_id``
 in ``{jupyter_runtime_dir}/hm_jupyter/{control_id}.json`` (0600, in a folder 0700) and relays a browser's lines to it
-(``docs/architecture.md``, "The widget's wire"). What the lines mean is ``views.receive``'s business. Knows no comm.
+(``docs/architecture.md``, "The widget's wire"). What the lines mean is ``views.Browser``'s business. Knows no comm.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import os
 import secrets
 import socket
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import views
 
@@ -34,7 +34,15 @@ TOKEN_WAIT = 5.0
 PATH_CAP = 100
 """Longest socket path in bytes: ``sun_path`` holds 104 (macOS) or 108 (Linux) with its NUL."""
 
-Handler = Callable[[Any, views.Reply], Awaitable[None]]
+
+class Peer(Protocol):
+    """Who is at the other end of one connection."""
+
+    async def receive(self, message: Any, reply: views.Reply) -> None:
+        """A message came; ``reply`` answers it."""
+
+    def gone(self) -> None:
+        """The connection ended."""
 
 
 def runtime_folder() -> Path:
@@ -47,10 +55,10 @@ def runtime_folder() -> Path:
 class ControlSocket:
     """A served unix socket and its connection file. All methods run on the session loop."""
 
-    def __init__(self, handler: Handler = views.receive, folder: Path | None = None) -> None:
+    def __init__(self, peer: Callable[[], Peer] = views.Browser, folder: Path | None = None) -> None:
         self.id = secrets.token_hex(16)
         self.folder = folder if folder is not None else runtime_folder()
-        self._handler = handler
+        self._peer = peer
         self._token = secrets.token_urlsafe(32)
         self._server: asyncio.AbstractServer | None = None
         self._clients: set[asyncio.StreamWriter] = set()
@@ -107,27 +115,31 @@ class ControlSocket:
             writer.close()
             return
         self._clients.add(writer)
+        peer: Peer | None = None
         try:
             lines = _Lines(reader)
             first = await asyncio.wait_for(lines.next(1024), TOKEN_WAIT)
             if not self._knows(first):
                 return
+            peer = self._peer()
             while (line := await lines.next(LINE_CAP)) is not None:
                 try:
                     message = json.loads(line)
                 except (ValueError, RecursionError):
                     continue  # noise from a client that has the token: not worth ending it for
                 # A task each: a command waits for the agent's answer, and a ping must not wait behind it.
-                task = asyncio.ensure_future(self._handle(message, writer))
+                task = asyncio.ensure_future(self._handle(peer, message, writer))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
         except (OSError, asyncio.TimeoutError, _TooLong):
             pass
         finally:
+            if peer is not None:
+                peer.gone()
             self._clients.discard(writer)
             writer.close()
 
-    async def _handle(self, message: Any, writer: asyncio.StreamWriter) -> None:
+    async def _handle(self, peer: Peer, message: Any, writer: asyncio.StreamWriter) -> None:
         def reply(answer: dict[str, Any]) -> None:
             if writer.transport.get_write_buffer_size() > UNREAD_CAP:
                 writer.transport.abort()  # it asks and does not read; close() would wait for it to
@@ -135,7 +147,7 @@ class ControlSocket:
                 writer.write(json.dumps(answer).encode() + b"\n")
 
         try:
-            await self._handler(message, reply)
+            await peer.receive(message, reply)
         except Exception:  # one message must not take the channel down
             log.exception("hm_jupyter: a message on the control channel failed")
 

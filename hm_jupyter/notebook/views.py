@@ -29,8 +29,11 @@ CLICKABLE = frozenset(
 )
 """What the widget offers. Commands that write files or read other sessions are for Python and magics only."""
 
-FRESH = 5.0
-"""Seconds after which a route that was not heard from no longer counts as live."""
+COMM_FRESH = 7.5
+"""Seconds for which a view heard by its comm counts as live: the widget pings every 5 s."""
+CONTROL_FRESH = 120.0
+"""The same for an open control connection: a browser may hold a hidden page's timers back to one a minute, and a page
+that is gone closes its connection."""
 
 
 class View:
@@ -40,7 +43,7 @@ class View:
         self.id = secrets.token_hex(8)
         self.session = session
         self.turn = turn
-        self.heard = float("-inf")  # when a browser last spoke for this view (s, monotonic)
+        self.heard = NEVER  # when a browser last spoke for this view on its comm (s, monotonic)
         self._send = send
         self._feed = Feed(session.controller, send, turn=turn)
         _views[self.id] = self
@@ -64,8 +67,30 @@ class View:
             self._feed.close()
 
 
+class Browser:
+    """A page at the other end of a control connection."""
+
+    def __init__(self) -> None:
+        self.heard = NEVER
+        self.views: set[str] = set()  # those it spoke for; a ping names none
+        _browsers.add(self)
+
+    async def receive(self, message: Any, reply: Reply) -> None:
+        """Carry out one of its messages and answer with ``reply``."""
+        self.heard = time.monotonic()
+        view = view_of(message.get("view")) if isinstance(message, dict) else None
+        if view is not None:
+            self.views.add(view.id)
+        await receive(message, reply, view)
+
+    def gone(self) -> None:
+        """The connection ended."""
+        _browsers.discard(self)
+
+
+NEVER = float("-inf")
 _views: dict[str, View] = {}
-_heard_anyone = float("-inf")
+_browsers: set[Browser] = set()
 _waiting: dict[int, dict[str, bool]] = {}  # by session: what the cell that waits for it does
 
 
@@ -75,18 +100,20 @@ def view_of(view_id: Any) -> View | None:
 
 
 def views_of(session: Session) -> list[View]:
-    """The open views of a session."""
-    return [v for v in _views.values() if v.session is session]
+    """The open views of a session. Any thread."""
+    return [v for v in list(_views.values()) if v.session is session]
 
 
 def alive(session: Session, now: float | None = None) -> bool:
-    """Has a browser that shows this session been heard within :data:`FRESH` seconds?
-
-    A ping on the control channel names no view, so it speaks for all of them.
-    """
+    """Is there a browser that shows this session and can be heard now? Any thread."""
     now = time.monotonic() if now is None else now
     views = views_of(session)
-    return bool(views) and now - max(_heard_anyone, *(v.heard for v in views)) < FRESH
+    ids = {v.id for v in views}
+    if not views:
+        return False
+    if any(now - v.heard < COMM_FRESH for v in views):
+        return True
+    return any(now - b.heard < CONTROL_FRESH and (not b.views or b.views & ids) for b in list(_browsers))
 
 
 def route_message(session: Session) -> Message:
@@ -108,25 +135,19 @@ def set_waiting(session: Session, *, waiting: bool, stdin: bool = False) -> None
             view.tell(message)
 
 
-async def receive(message: Any, reply: Reply, *, view: View | None = None) -> None:
-    """Carry out one message of a browser. ``reply`` answers on the route it came by; ``view`` is the one whose comm
-    brought it, None for the control channel. Never raises for what the message holds."""
-    global _heard_anyone
+async def receive(message: Any, reply: Reply, view: View | None) -> None:
+    """Carry out one message about ``view`` (None: none that is open). ``reply`` answers on the route it came by. Never
+    raises for what the message holds."""
     if not isinstance(message, dict):
         return
     kind = message.get("t")
-    named = view_of(message.get("view")) or view
-    if named is not None:
-        named.heard = time.monotonic()
-    elif kind == "ping":
-        _heard_anyone = time.monotonic()
     if kind == "ping":
-        reply({"t": "pong", "n": message.get("n")} if _small(message.get("n")) else {"t": "pong", "n": None})
+        reply({"t": "pong", "n": message.get("n") if _small(message.get("n")) else None})
     elif kind in ("hello", "resync"):
-        if named is not None:
-            named.refresh()
+        if view is not None:
+            view.refresh()
     elif kind == "command":
-        reply(await _command(message.get("command"), named))
+        reply(await _command(message.get("command"), view))
 
 
 def _small(value: Any) -> bool:
@@ -158,7 +179,7 @@ async def _command(value: Any, view: View | None) -> Message:
 def check(value: Any) -> Command:
     """The command in ``value``, if a person could give it with the widget. Raises :class:`HmError` with what is wrong."""
     kind = value.get("type") if isinstance(value, dict) else None
-    if kind not in CLICKABLE:
+    if not isinstance(kind, str) or kind not in CLICKABLE:
         raise HmError("A browser cannot send that command; use Python or %hm for it.")
     try:
         return parse_command(value)

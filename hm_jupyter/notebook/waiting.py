@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 
 Outcome = Literal["finished", "stopped", "gave_up"]
 
-GRACE = 4.0
-"""Seconds a live view has to be heard from before the cell asks with ``input()`` itself."""
+GRACE = 6.0
+"""Seconds a view has to be heard from before the cell asks with ``input()`` itself."""
 ABORT_WAIT = 10.0
 """Seconds an agent has to end a turn that was stopped, before the cell no longer waits for it."""
 POLL = 0.2
@@ -103,7 +103,8 @@ def _until_done(watch: _Watch, deadline: float, *, ask: bool) -> None:
             watch.wake.clear()
         elif not _ask(watch.session, request):
             ask = False
-            runtime().call_soon(_nobody_here, watch.session)
+            # It said it could and then could not: from here on the turn is unattended.
+            runtime().call_soon(watch.session.controller.decider.nobody_here)
 
 
 def _unheard(session: Session, seen: dict[str, float]) -> Pending | None:
@@ -120,7 +121,7 @@ def _unheard(session: Session, seen: dict[str, float]) -> Pending | None:
 
 def _ask(session: Session, request: Pending) -> bool:
     """Ask until the line decides, or the request no longer waits. False when this front-end cannot ask after all."""
-    print(asking.describe(request), flush=True)
+    print(asking.describe(request), flush=True)  # noqa: T201
     runtime().call_soon(_deciding, session, True)
     try:
         while _still(session, request):
@@ -130,11 +131,11 @@ def _ask(session: Session, request: Pending) -> bool:
                 log.debug("input() is not to be had: %r", error)
                 return False
             if not _still(session, request):
-                print("That was decided elsewhere meanwhile; your answer was not used.")
+                print("That was decided elsewhere meanwhile; your answer was not used.")  # noqa: T201
                 return True
             meant = asking.meaning(request, line)
             if isinstance(meant, str):
-                print(meant)
+                print(meant)  # noqa: T201
                 continue
             _decide(session, meant)
             return True
@@ -147,9 +148,9 @@ def _decide(session: Session, command: Approve | Answer) -> None:
     try:
         runtime().run(_dispatch, session, command, "stdin")
     except NotWaiting as error:
-        print(f"Your answer was not used: {error}")
+        print(f"Your answer was not used: {error}")  # noqa: T201
     except HmError as error:
-        print(error)
+        print(error)  # noqa: T201
 
 
 def _still(session: Session, request: Pending) -> bool:
@@ -169,12 +170,3 @@ async def _abort(session: Session) -> None:
 
 def _deciding(session: Session, stdin: bool) -> None:
     views.set_waiting(session, waiting=True, stdin=stdin)
-
-
-def _nobody_here(session: Session) -> None:
-    """This front-end said it can ask and then could not: from here on the turn is unattended."""
-    controller = session.controller
-    controller.options_now().unattended = True
-    for request in list(controller.transcript.state.pending):
-        controller.decider.requested(request.request_id)
-    controller.announce()

@@ -148,7 +148,7 @@ class HmWidget(anywidget.AnyWidget):
         # "update" is not for us: no trait of this widget is the browser's to set.
 
     async def _receive(self, content: Any, view: views.View) -> None:
-        await views.receive(content, self._tell, view=view)
+        await views.receive(content, self._tell, view)
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """Nothing here is the browser's to set."""

@@ -25,18 +25,23 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def echo(message: Any, reply: Any) -> None:
-    """Stands behind the socket: says what it was handed, and waits, or fails, when told to."""
-    if message == {"do": "fail"}:
-        raise RuntimeError("as told")
-    if message == {"do": "wait"}:
-        await asyncio.Event().wait()
-    reply({"got": message})
+class Echo:
+    """Stands at the kernel's end: says what it was handed."""
+
+    async def receive(self, message: Any, reply: Any) -> None:
+        if message == {"do": "fail"}:
+            raise RuntimeError("as told")
+        if message == {"do": "wait"}:
+            await asyncio.Event().wait()
+        reply({"got": message})
+
+    def gone(self) -> None:
+        pass
 
 
 @pytest.fixture
 async def served(tmp_path: Path) -> AsyncIterator[ControlSocket]:
-    found = ControlSocket(echo, tmp_path / "runtime" / "hm_jupyter")
+    found = ControlSocket(Echo, tmp_path / "runtime" / "hm_jupyter")
     await found.open()
     yield found
     await found.close()
@@ -171,7 +176,7 @@ async def test_folder_file_and_socket_are_this_persons_alone(served: ControlSock
 async def test_a_folder_that_others_can_read_is_closed_to_them(tmp_path: Path) -> None:
     folder = tmp_path / "hm_jupyter"
     folder.mkdir(mode=0o755)
-    served = ControlSocket(echo, folder)
+    served = ControlSocket(Echo, folder)
     await served.open()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     await served.close()
@@ -181,11 +186,11 @@ async def test_a_folder_that_is_a_link_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "hm_jupyter").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="remove it"):
-        await ControlSocket(echo, tmp_path / "hm_jupyter").open()
+        await ControlSocket(Echo, tmp_path / "hm_jupyter").open()
 
 
 async def test_a_path_too_long_for_a_socket_gets_a_short_folder_of_its_own(tmp_path: Path) -> None:
-    served = ControlSocket(echo, tmp_path / ("long" * 20) / ("longer" * 10) / "hm_jupyter")
+    served = ControlSocket(Echo, tmp_path / ("long" * 20) / ("longer" * 10) / "hm_jupyter")
     await served.open()
     path = Path(Client(served).found["socket"])
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -254,5 +259,5 @@ async def test_a_process_has_one_socket_and_its_kernel_survives_having_none(
 
 
 def test_the_token_is_in_no_repr(tmp_path: Path) -> None:
-    found = ControlSocket(echo, tmp_path)
+    found = ControlSocket(Echo, tmp_path)
     assert found._token not in repr(found)

@@ -25,14 +25,20 @@ def jp_server_config() -> dict[str, Any]:
     return {"ServerApp": {"jpserver_extensions": {"hm_jupyter": True}}, "IdentityProvider": {"cookie_name": "login"}}
 
 
-async def echo(message: Any, reply: Any) -> None:
-    reply({"got": message})
+class Echo:
+    """Stands at the kernel's end: says what it was handed."""
+
+    async def receive(self, message: Any, reply: Any) -> None:
+        reply({"got": message})
+
+    def gone(self) -> None:
+        pass
 
 
 @pytest.fixture
 def kernel(jp_asyncio_loop: asyncio.AbstractEventLoop, jp_runtime_dir: Path, jp_environ: None) -> Iterator[ControlSocket]:
     """A kernel's control socket in this server's runtime folder."""
-    served = ControlSocket(echo, jp_runtime_dir / "hm_jupyter")
+    served = ControlSocket(Echo, jp_runtime_dir / "hm_jupyter")
     jp_asyncio_loop.run_until_complete(served.open())
     yield served
     jp_asyncio_loop.run_until_complete(served.close())
