@@ -32,7 +32,8 @@ READ = 256 * 1024
 
 PAUSE, SMALL = 0.004, 16 * 1024
 """After a read of fewer than ``SMALL`` bytes the next one comes ``PAUSE`` seconds later at the earliest. An agent that
-flushes each token at 10,000 a second would else cost 50 us of CPU for each; the first line after a rest is never late."""
+flushes each token, 10,000 a second, would else cost 50 us of CPU for each (measured: 1.0 s against 0.06 s for 20,000).
+The first line after a rest is never late."""
 
 START_WAIT = 30.0
 """Seconds within which the watchdog must have started the agent. It takes 0.03; a machine may be busy."""
@@ -41,8 +42,9 @@ START_WAIT = 30.0
 class StdioTransport(Transport):
     """Runs ``argv`` and talks JSON lines with it.
 
-    ``cwd``: its working folder; ``env``: laid over the inherited environment (``None`` removes a variable); ``max_line``:
-    cap of one line in bytes; ``grace``: seconds it has to end after its stdin closed, and again after SIGTERM.
+    ``cwd``: its working folder; ``env``: laid over the inherited environment (``None`` removes a variable);
+    ``max_line``: cap of one line in bytes; ``grace``: seconds it has to end after its stdin closed, and again after
+    SIGTERM.
     """
 
     def __init__(
@@ -301,7 +303,7 @@ class StdioTransport(Transport):
         with anyio.move_on_after(0.5):
             await self._exited.wait()
         if not self._exited.is_set():
-            return AgentGone(f"{self._name} has closed its input. Close the session, start a new one.", stderr=self.stderr)
+            return AgentGone(f"{self._name} has closed its input. Start a new session.", stderr=self.stderr)
         text = f"{self._name} has ended ({_how(self._code)}). Start a new session."
         return AgentGone(text, code=self._code, stderr=self.stderr)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import psutil
 import pytest
 
-# Says the pids it is asked for, then obeys: {"echo": x} is sent back, {"exit": n} ends it, {"err": text} goes to stderr.
+# Obeys: {"echo": x} is sent back, {"exit": n} ends it, {"err": text} goes to stderr.
 OBEDIENT = """
 import json, os, sys, subprocess, time
 def say(value): sys.stdout.write(json.dumps(value) + "\\n"); sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""However an agent or its kernel ends, nothing is left behind; and what is not meant for the agent does not reach it."""
+"""However an agent or its kernel ends, nothing is left behind; what is not meant for the agent does not reach it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +77,8 @@ def parent(argv: list[str], ending: str, grace: float = 0.3) -> Iterator[tuple[s
         watchdog = psutil.Process(pids[0]).ppid()
         yield process, [*pids, watchdog]
     finally:
-        try:
+        with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
-        except OSError:
-            pass
         process.communicate()
 
 

@@ -27,7 +27,11 @@ def values(received: list[Received]) -> list[Any]:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
@@ -40,7 +44,9 @@ LINE = st.one_of(
 
 
 @given(st.lists(LINE, max_size=12), st.binary(max_size=20), st.data())
-def test_any_portions_of_the_same_bytes_give_the_same_messages(lines: list[bytes], tail: bytes, data: st.DataObject) -> None:
+def test_any_portions_of_the_same_bytes_give_the_same_messages(
+    lines: list[bytes], tail: bytes, data: st.DataObject
+) -> None:
     stream = b"".join(line + b"\n" for line in lines) + tail
     max_line = data.draw(st.sampled_from([1, 8, 30, 1 << 20]))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=10)))
@@ -136,7 +142,17 @@ def test_a_whole_value_without_its_line_end_is_cut_off_all_the_same() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [b"hello", b'noise{"a": 1}', b'{"a": 1}{"b": 2}', b'{"a": 1},', b"{'a': 1}", b"{", b"\x00\x01", b"9" * 5000, b"\xff{}"],
+    [
+        b"hello",
+        b'noise{"a": 1}',
+        b'{"a": 1}{"b": 2}',
+        b'{"a": 1},',
+        b"{'a': 1}",
+        b"{",
+        b"\x00\x01",
+        b"9" * 5000,
+        b"\xff{}",
+    ],
 )
 def test_noise_is_a_bad_line_and_nothing_more(line: bytes) -> None:
     received = read(b'{"n": 1}\n' + line + b'\n{"n": 2}\n')

@@ -102,7 +102,7 @@ async def test_10_megabytes_of_stderr_stop_nothing_and_the_last_lines_are_kept(p
 
 
 async def test_an_agent_that_writes_byte_by_byte_is_understood(program: Argv) -> None:
-    source = "import os\nfor byte in '{\"text\": \"é\"}\\n[2]\\n'.encode(): os.write(1, bytes([byte]))"
+    source = 'import os\nfor byte in \'{"text": "é"}\\n[2]\\n\'.encode(): os.write(1, bytes([byte]))'
     async with opened(program(source)) as transport:
         assert await rest(transport) == [Message({"text": "é"}), Message([2])]
 
@@ -161,7 +161,9 @@ async def test_an_agent_that_dies_while_a_line_waits_to_be_written_frees_the_sen
 
 
 async def test_an_agent_that_closed_its_stdin_but_lives_is_told(program: Argv) -> None:
-    async with opened(program("import os, time\nos.close(0); print('[1]', flush=True); time.sleep(60)"), grace=0.1) as transport:
+    async with opened(
+        program("import os, time\nos.close(0); print('[1]', flush=True); time.sleep(60)"), grace=0.1
+    ) as transport:
         async for _ in transport.receive():
             break
         with pytest.raises(AgentGone, match="closed its input"):
@@ -192,12 +194,11 @@ sys.stdin.buffer.readline()
 
 
 async def test_lines_sent_at_once_never_mix_and_keep_their_order(talk: list[str]) -> None:
-    async with opened(talk) as transport:
-        async with anyio.create_task_group() as tasks:
-            for n in range(20):
-                tasks.start_soon(transport.send, {"echo": [n, "x" * 50_000]})
-            tasks.start_soon(transport.end_input)  # behind them all
-            received = await rest(transport)
+    async with opened(talk) as transport, anyio.create_task_group() as tasks:
+        for n in range(20):
+            tasks.start_soon(transport.send, {"echo": [n, "x" * 50_000]})
+        tasks.start_soon(transport.end_input)  # behind them all
+        received = await rest(transport)
     assert [item.value[0] for item in received if isinstance(item, Message)] == list(range(20))
 
 
@@ -378,7 +379,7 @@ async def test_20_000_deltas_cost_a_twentieth_of_a_second_or_so(program: Argv) -
 import sys
 sys.stdin.readline()
 for n in range(20000):
-    sys.stdout.write('{"v":1,"type":"text_delta","session":"s","time":"2026-11-30T10:00:00Z","text":"token %d "}\\n' % n)
+    sys.stdout.write('{"v":1,"type":"text_delta","session":"s","time":"2026-11-30T10:00Z","text":"token %d "}\\n' % n)
 """
     best = 1.0
     for _ in range(3):
