@@ -27,6 +27,12 @@ EXIT_WAIT = 1.0
 _live: set[Child] = set()
 
 
+def require_posix() -> None:
+    """Raises ``TransportError`` on a system without process groups."""
+    if os.name != "posix":
+        raise TransportError("Agents as local processes do not work on Windows. Run Jupyter inside WSL, where they do.")
+
+
 class Child:
     """A watchdog and its agent: our ends of the agent's pipes, and the control socket. All of them non-blocking.
 
@@ -35,10 +41,6 @@ class Child:
 
     def __init__(self, program: Program, grace: float) -> None:
         """Start it. Whether the agent itself could be started is told on ``control`` (see :mod:`.watchdog`)."""
-        if os.name != "posix":
-            raise TransportError(
-                "Agents as local processes are not supported on Windows. Run Jupyter inside WSL, where they are."
-            )
         if not sys.executable:
             raise TransportError("This Python does not know its own path (sys.executable), so no agent can be started.")
         opened: list[int] = []
@@ -115,7 +117,7 @@ def _socketpair() -> tuple[int, int]:
 
 
 def _close_all() -> None:
-    """At exit. Another thread's loop may still use the descriptors, so none is closed; stdin's is made another file's."""
+    """At exit. Another thread's loop may still use the descriptors, so none is closed; stdin's is redirected."""
     children = [child for child in _live if not child.ended()]
     if not children:
         return

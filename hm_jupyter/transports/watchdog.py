@@ -1,10 +1,10 @@
 """The watchdog: a tiny process between the kernel and one agent, so that no end of the kernel leaves anything behind.
 
 It is started as ``python -I -S watchdog.py FD PARENT GRACE LC_CTYPE[=VALUE] PROGRAM ARGV…`` and starts ``PROGRAM`` as
-its child in a session of its own. stdin, stdout and stderr are handed on to the agent and then let go: not one byte of the
-conversation passes through here. ``FD`` is a socket shared with the kernel alone: by its end (or by the end of process
-``PARENT``, in case a forked copy of the kernel holds the socket open) the watchdog learns that the kernel is gone,
-whatever killed it; any byte on it asks for the agent's end.
+its child in a session of its own. stdin, stdout and stderr are handed on to the agent and then let go: not one byte of
+the conversation passes through here. ``FD`` is a socket shared with the kernel alone: by its end (or by the end of
+process ``PARENT``, in case a forked copy of the kernel holds the socket open) the watchdog learns that the kernel is
+gone, whatever killed it; any byte on it asks for the agent's end.
 
 **The ladder** is here, and only here. First rung: whoever asked has closed the agent's stdin; it has ``GRACE`` seconds
 to end by itself. Second: SIGTERM to its process group and to every other descendant, and ``GRACE`` seconds again.

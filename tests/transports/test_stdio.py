@@ -253,6 +253,25 @@ async def test_closing_gives_a_reader_the_rest(program: Argv) -> None:
     assert received == [Message([1]), *[Message("x")] * 300]
 
 
+async def test_a_reader_that_is_busy_while_the_agent_is_closed_loses_nothing_and_no_order(program: Argv) -> None:
+    source = """
+import os, sys
+os.write(1, b'[0]\\n')
+sys.stdin.read()
+os.write(1, b''.join(b'[%d]\\n' % n for n in range(1, 100_000)))
+os._exit(6)
+"""
+    async with opened(program(source)) as transport:
+        received: list[Received] = []
+        async for batch in transport.receive():
+            if not received:
+                closing = asyncio.ensure_future(transport.close())
+                await asyncio.sleep(0.02)  # busy; the agent has more to say than a pipe holds
+            received += batch
+        assert (await closing).code == 6
+    assert received == [Message([n]) for n in range(100_000)]
+
+
 async def test_closing_lets_an_agent_that_still_has_much_to_say_end_by_itself(program: Argv) -> None:
     source = "import os, sys\nsys.stdin.read(); os.write(1, b'x' * 1_000_000); os._exit(9)"
     async with opened(program(source)) as transport:
@@ -328,9 +347,9 @@ async def test_what_cannot_be_started_says_why_and_what_to_do(tmp_path: Path) ->
         with pytest.raises(AgentNotFound, match=message):
             await transport.open()
         await transport.close()
-    for argv in ([], [""], "true", ["true", "a\0b"]):
+    for wrong in ([], [""], ["true", "a\0b"], "true"):
         with pytest.raises(UsageError):
-            await StdioTransport(argv).open()
+            await StdioTransport(wrong).open()
     assert not child_module._live
 
 
