@@ -41,10 +41,10 @@ def texts(value: Any) -> list[str]:
 
 
 def count(value: Any) -> int | None:
-    """A finite number of at least 0, as an integer; else None."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+    """A number from 0 to what a browser can count (2**53), as an integer; else None."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 2**53:
         return None
-    return int(value) if math.isfinite(value) else None
+    return int(value)
 
 
 def money(value: Any) -> float | None:

@@ -370,10 +370,11 @@ EXTENSION_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "session_start": ("modes", "models", "title"),
     "approval_needed": ("files", "cwd", "rule", "reason"),
     "approval": ("for_session", "note", "by", "files"),
-    "tool_result": ("files", "exit_code"),
+    "tool_result": ("files", "exit_code", "refused"),
     "tool_output": ("call_id", "text"),
     "thinking_delta": ("text",),
     "question": ("choices", "multi", "free"),
+    "turn_end": ("stop_reason", "error"),
 }
 """What our agent adds and our client reads when present (docs/architecture.md, "hm RPC fields beyond the document")."""
 
