@@ -69,6 +69,7 @@ class HmMagics(Magics):
 
 def load(shell: InteractiveShell) -> None:
     """Register the magics and their completion; a second time changes nothing."""
+    from . import lines
     from .completion import Completer
 
     if any(isinstance(c, HmMagics) for c in shell.configurables):
@@ -76,14 +77,16 @@ def load(shell: InteractiveShell) -> None:
     magics = HmMagics(shell=shell)
     shell.register_magics(magics)
     Completer(magics).install(shell)
+    lines.install(shell)
 
 
 def unload(shell: InteractiveShell) -> None:
     """Take the magics and their completion away."""
-    from .completion import uninstall
+    from . import completion, lines
 
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("hm", None)
     shell.magics_manager.registry.pop(HmMagics.__name__, None)
     shell.configurables[:] = [c for c in shell.configurables if not isinstance(c, HmMagics)]
-    uninstall(shell)
+    completion.uninstall(shell)
+    lines.uninstall(shell)

@@ -85,6 +85,10 @@ def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
         given["when_alone"] = alone_policy(policy_of(args.values["when-alone"], scope, option="--when-alone"))
     if "resume" in given:
         given["session"] = given.pop("resume")
+    if "scenario" in given:
+        if given.get("provider", "demo") != "demo" or "model" in given:
+            raise UsageError("--scenario is what the demo model plays; leave --provider and --model out.")
+        given.update(provider="demo", model=given.pop("scenario"))
     agent: Any = args.words[0] if args.words else ""
     if isinstance(scope.get(agent.removeprefix("$")), (list, tuple)):
         agent = list(scope[agent.removeprefix("$")])

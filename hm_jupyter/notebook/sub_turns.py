@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NotWaiting, UsageError
@@ -14,6 +14,8 @@ from .show import Table, say
 if TYPE_CHECKING:
     from ..session.session import Session
     from .magics import HmMagics
+
+PATIENCE = 5.0  # seconds a decision waits, while a turn runs, for what it decides
 
 
 def steer(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -43,6 +45,8 @@ def pending(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm pending``"""
     name = args.get("session", "")
     sessions = [(name, registry.get(name))] if name else registry.items()
+    if args.get("wait"):
+        _until([s for _, s in sessions], lambda s: bool(s.pending), args.get("wait"))
     rows = []
     for known, session in sessions:
         for request in session.pending:
@@ -107,6 +111,15 @@ def abort(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     say("Stopped the turn; the agent is still there.")
 
 
+def _until(sessions: list[Session], met: Callable[[Session], bool], seconds: float) -> None:
+    """Wait until ``met`` of one of the sessions, none of them runs a turn any more, or the time is over."""
+    import time
+
+    deadline = time.monotonic() + seconds
+    while not any(met(s) for s in sessions) and any(s.running for s in sessions) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
 def _call_and_text(args: Args) -> tuple[str, str]:
     """A leading word that is the id of something that waits, and the rest; else all of it is text."""
     head, rest = first_word(args.text)
@@ -121,6 +134,8 @@ def _waiting(args: Args, call: str, kind: type[Any], sub: str) -> tuple[Session,
     """What the command is about: the named call wherever it waits, else the only one that does."""
     name = args.get("session", "")
     sessions = [registry.get(name)] if name else [s for _, s in registry.items()]
+    # A cell that was run at once with the one that prompts comes before the agent has asked: give it a moment.
+    _until(sessions, lambda s: any(isinstance(p, kind) for p in s.pending), PATIENCE)
     found = [(s, p) for s in sessions for p in s.pending if isinstance(p, kind)]
     if call:
         found = [(s, p) for s, p in found if p.call_id == call]

@@ -68,8 +68,9 @@ _TABLE = (
             Option("mode", "which mode to begin in", "NAME", completes="mode"),
             _APPROVE,
             _ALONE,
+            Option("protocol", "what a command line of yours speaks", choices=("hm",)),
             Option("resume", "go on with a saved session", "ID", completes="saved"),
-            Option("scenario", "what the demo model plays (demo provider only)", "NAME"),
+            Option("scenario", "what the demo model plays: a name, or a .toml file", "NAME"),
         ),
         words=1, completes="agent",
         details="AGENT is a name from %hm agents, or the name of a variable holding a command line (a list). "
@@ -128,7 +129,7 @@ _TABLE = (
     ),
     Subcommand(
         "pending", "", "what waits for you: approvals and questions", "sub_turns:pending", "while a turn runs",
-        (_SESSION,),
+        (Option("wait", "wait so long for something to wait for you", "SECONDS", number=True), _SESSION),
     ),
     Subcommand(
         "approve", "[CALL]", "allow what waits", "sub_turns:approve", "while a turn runs",
@@ -218,9 +219,9 @@ def meant(word: str) -> str:
     lowered = word.lower().strip(":,")
     if lowered in SUBCOMMANDS:
         return lowered
-    near = [(distance(lowered, name), name) for name in SUBCOMMANDS]
-    fitting = [(d, name) for d, name in near if d <= (1 if len(name) < 5 else 2)]
-    return min(fitting)[1] if fitting else ""
+    near = [(distance(lowered, name), abs(len(name) - len(lowered)), name) for name in SUBCOMMANDS]
+    fitting = [found for found in near if found[0] <= (1 if len(found[2]) < 5 else 2)]
+    return min(fitting)[2] if fitting else ""
 
 
 def check_prompt(text: str, *, names: Collection[str] = (), calls: Collection[str] = ()) -> None:
