@@ -188,8 +188,11 @@ class HmAdapter(Adapter):
         out.append(CompactionStarted(read.text(value.get("focus"))))
 
     def _on_compaction_end(self, value: dict[str, Any], out: list[Event]) -> None:
-        # The document does not give the fields; these are the likely ones.
+        # The document does not give the fields; these are our agent's.
         out.append(CompactionEnded(read.text(value.get("summary")), read.text(value.get("error"))))
+        context = read.count(value.get("context"))
+        if context is not None:
+            out.append(SessionUpdated({"context": context}))
 
     def _on_strange(self, value: Any, out: list[Event]) -> None:
         name = value.get("type") if isinstance(value, dict) else None
@@ -298,28 +301,31 @@ class HmAdapter(Adapter):
             self._on_user_message(read.text(text), out)
         elif role == "assistant":
             self._close_thought(out)
-            self._on_assistant_message(read.text(text), out)
+            self._on_assistant_message(read.text(text), value.get("interrupted") is not True, out)
         elif role != "tool":  # of a batch's results nothing is left to show (hm RPC, "A session")
             out.append(UnknownReceived("message_end", value))
 
     def _on_user_message(self, text: str, out: list[Event]) -> None:
-        """The model has read a message of ours: the oldest unread one with that text."""
-        for message_id, (_, sent) in self._unread.items():
-            if sent == text:
-                del self._unread[message_id]
-                self._note_steering()
-                break
+        """The model has read a message of ours: the oldest unread one with that text, else the oldest."""
+        mine = next((i for i, (_, sent) in self._unread.items() if sent == text), next(iter(self._unread), None))
+        if mine is not None:
+            del self._unread[mine]
+            self._note_steering()
         out.append(MessageUpdated(self._new_id("u"), "user", text, final=True))
 
-    def _on_assistant_message(self, text: str, out: list[Event]) -> None:
-        """The whole text. What was streamed already is not told twice, and what differs is put right."""
+    def _on_assistant_message(self, text: str, whole: bool, out: list[Event]) -> None:
+        """The whole text. What was streamed already is not told twice, and what differs is put right.
+
+        One that was cut off (``whole`` false) stays open, so that the end of its turn marks it as interrupted.
+        """
         if self._parts:
             # "" with text streamed is an agent that leaves the text out: what was read stays.
             same = not text or text == "".join(self._parts)
-            out.append(MessageUpdated(self._message, text=None if same else text, final=True))
+            if whole or not same:
+                out.append(MessageUpdated(self._message, text=None if same else text, final=whole))
         elif text:
             self._begin(out)
-            out.append(MessageUpdated(self._new_id("m"), text=text, final=True))
+            out.append(MessageUpdated(self._new_id("m"), text=text, final=whole))
         self._forget_message()
 
     def _close_thought(self, out: list[Event]) -> None:

@@ -26,8 +26,9 @@ from ..events import (
 )
 from . import hm_read as read
 
-_EXTENDED = ("rule", "reason", "cwd", "files")
-_BY: dict[str, Literal["you", "agent"]] = {"user": "you", "flag": "agent", "rule": "agent"}
+_EXTENDED = ("rule", "reason", "cwd", "files", "auto")
+_BY: dict[str, Literal["you", "agent"]] = {"user": "you", "flag": "agent", "rule": "agent", "agent": "agent"}
+_OUTCOMES: dict[Any, ToolStatus] = {"skipped": "skipped", "interrupted": "interrupted"}
 
 
 @dataclass(slots=True)
@@ -106,7 +107,7 @@ class Calls:
             call_id = f"call:{self._serial}"
         tool = read.text(value.get("tool"))
         arguments = value.get("input")
-        waits = any(call.open for call in self._calls.values())
+        waits = self.steered or any(call.open for call in self._calls.values())
         call = _Call(
             tool,
             read.category(tool, value.get("category")),
@@ -159,7 +160,9 @@ class Calls:
         if call.status == "denied" or value.get("refused") is True:
             call.status = "denied"
         else:
-            call.status = "failed" if failed else "completed"
+            outcome = value.get("outcome")
+            known = _OUTCOMES.get(outcome) if isinstance(outcome, str) else None
+            call.status = known or ("failed" if failed else "completed")
         diffs = read.file_changes(value.get("files"))
         if diffs is None and call.status == "completed" and call.category == "edit":
             diffs = call.planned if call.applied is None else call.applied
@@ -193,6 +196,9 @@ class Calls:
         elif category != "shell" and not call.planned:
             call.planned = read.planned_changes(arguments)
         rule = read.text(value.get("rule"))
+        auto = value.get("auto")
+        if not isinstance(auto, bool):
+            auto = self.agent_approve == "all" or (self.agent_approve == "edits" and category == "edit")
         self._approvals.add(call_id)
         self._set_status(call_id, call, "pending", out)
         out.append(
@@ -211,7 +217,7 @@ class Calls:
                 reason=read.text(value.get("reason")),
                 # hm does not say which calls allow it; an agent that names rules offers it only with one.
                 for_session=bool(rule) or not self.extended,
-                auto=self.agent_approve == "all" or (self.agent_approve == "edits" and category == "edit"),
+                auto=auto,
             )
         )
 

@@ -125,6 +125,17 @@ def test_a_call_that_a_rule_refused_was_denied(turn: Any) -> None:
     assert turn.hears(result(text="guard.yaml: no", is_error=True, refused=True))[0].status == "denied"
 
 
+@pytest.mark.parametrize("outcome", ["skipped", "interrupted"])
+def test_a_result_may_say_that_the_call_never_came_to_an_end(turn: Any, outcome: str) -> None:
+    turn.hears(call())
+    assert turn.hears(result(text="", is_error=True, outcome=outcome))[0].status == outcome
+
+
+def test_a_call_that_is_told_only_to_be_skipped_is_not_said_to_run(turn: Any) -> None:
+    turn.ok(turn.sends(Steer(text="stop that")))
+    assert turn.hears(call())[0].status == "pending"
+
+
 def test_a_call_that_a_plain_agent_refused_unasked_failed_with_its_words(turn: Any) -> None:
     turn.hears(call())
     (event,) = turn.hears(result(text="refused by guard.yaml", is_error=True))
@@ -319,7 +330,16 @@ def test_with_edits_only_file_edits_are_the_agents(talk: Any) -> None:
     assert only(talk.hears(needs("c2", category="edit")), ApprovalRequested).auto is True
 
 
-@pytest.mark.parametrize(("by", "who"), [("user", "you"), ("flag", "agent"), ("rule", "agent"), ("?", "agent")])
+@pytest.mark.parametrize("auto", [True, False])
+def test_an_agent_that_says_itself_who_decides_is_believed(talk: Any, auto: bool) -> None:
+    talk.adapter = HmAdapter(agent_approve="all" if not auto else "ask")
+    talk.in_a_turn()
+    assert only(talk.hears(call(), needs(auto=auto)), ApprovalRequested).auto is auto
+
+
+@pytest.mark.parametrize(
+    ("by", "who"), [("user", "you"), ("flag", "agent"), ("rule", "agent"), ("agent", "agent"), ("?", "agent")]
+)
 def test_who_decided_is_told(turn: Any, by: str, who: str) -> None:
     turn.hears(call(), needs())
     assert only(turn.hears(decided(True, by=by)), ApprovalResolved).by == who

@@ -188,6 +188,13 @@ def test_an_abort_drops_only_what_was_queued_before_it_and_not_yet_read(turn: An
     assert turn.ok(abort)[0] == MessagesDropped(["queued"])
 
 
+def test_a_message_that_comes_back_in_other_words_is_the_oldest_unread_one(turn: Any) -> None:
+    turn.ok(turn.sends(Steer(id="first", text="a")))
+    turn.ok(turn.sends(Steer(id="second", text="b")))
+    turn.hears(user("the person says: a"))
+    assert turn.ok(turn.sends(Abort(id="x")))[0] == MessagesDropped(["second"])
+
+
 def test_a_steer_the_agent_refuses_never_reaches_the_model(turn: Any) -> None:
     events = turn.refuses(turn.sends(Steer(id="s", text="a")), "not a picture")
     assert events == [MessagesDropped(["s"]), CommandAnswered("s", False, error="not a picture")]
@@ -241,6 +248,11 @@ def test_a_compaction_is_told_whatever_its_fields(talk: Any) -> None:
         CompactionStarted(),
         CompactionEnded(error="no"),
     ]
+
+
+def test_a_compaction_may_say_what_is_left(talk: Any) -> None:
+    events = talk.hears({"type": "compaction_end", "summary": "short", "context": 120})
+    assert events == [CompactionEnded("short"), SessionUpdated({"context": 120})]
 
 
 def test_an_event_nobody_knows_is_kept_and_the_session_goes_on(turn: Any) -> None:
