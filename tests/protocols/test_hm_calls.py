@@ -21,6 +21,7 @@ from hm_jupyter.events import (
     UnknownReceived,
 )
 from hm_jupyter.protocols.hm import HmAdapter
+from hm_jupyter.protocols.hm_requests import LOST
 from hm_jupyter.protocols.hm_send import SKIPPED
 
 END = {"type": "turn_end"}
@@ -97,6 +98,11 @@ def test_the_calls_of_a_batch_run_one_after_the_other(turn: Any) -> None:
     first, second = turn.hears(call("c1"), call("c2"))
     assert (first.status, second.status) == ("running", "pending")
     assert turn.hears(result("c1"))[1:] == [ToolCallUpdated("c2", status="running")]
+
+
+def test_what_trickles_in_while_idle_holds_up_no_later_call(turn: Any) -> None:
+    turn.hears(END, {"type": "tool_output", "call_id": "old", "text": "still going"})
+    assert turn.hears(call())[-1].status == "running"
 
 
 def test_calls_that_a_steer_will_skip_are_not_said_to_run(turn: Any) -> None:
@@ -228,6 +234,11 @@ def test_an_edits_whole_files_are_shown_as_the_agent_gives_them(turn: Any) -> No
     event = only(turn.hears(needs(tool="edit_file", category="edit", files=FILES)), ApprovalRequested)
     assert event.diffs == [FileDiff("a.py", "x = 1\n", "x = 2\n"), FileDiff("b.py", None, "y = 1\n")]
     assert event.paths == ["a.py", "b.py"]
+
+
+def test_an_empty_list_of_files_hides_nothing(turn: Any) -> None:
+    turn.hears(call(tool="write_file", path="a", content="hi"))
+    assert only(turn.hears(needs(files=[])), ApprovalRequested).diffs == [FileDiff("a", new="hi")]
 
 
 @pytest.mark.parametrize(
@@ -446,6 +457,12 @@ def test_the_state_asks_again_for_what_we_missed(turn: Any) -> None:
     events = state(turn, running=True, pending_approvals=["c1"], pending_questions=["c7"])
     assert only(events, ApprovalRequested).command == "ls"
     assert only(events, QuestionRequested).request_id == "c7"
+
+
+def test_what_waits_and_is_not_known_otherwise_says_so(turn: Any) -> None:
+    events = state(turn, running=True, pending_approvals=["c7"], pending_questions=["c8"])
+    assert only(events, ApprovalRequested).summary == LOST
+    assert only(events, QuestionRequested).text == LOST
 
 
 def test_the_state_takes_down_what_waits_no_longer(turn: Any) -> None:

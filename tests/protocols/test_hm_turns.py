@@ -172,6 +172,25 @@ def test_an_abort_while_idle_harms_no_later_turn(talk: Any) -> None:
     assert talk.hears(END) == [TurnEnded("end_turn")]
 
 
+def test_a_second_abort_that_is_refused_takes_nothing_back(turn: Any) -> None:
+    turn.ok(turn.sends(Abort(id="a1")))
+    turn.refuses(turn.sends(Abort(id="a2")))
+    assert turn.hears(END) == [TurnEnded("cancelled")]
+
+
+def test_an_abort_that_is_refused_cancels_nothing(turn: Any) -> None:
+    turn.refuses(turn.sends(Abort(id="a")))
+    assert turn.hears(END) == [TurnEnded("end_turn")]
+
+
+def test_an_abort_behind_a_prompt_that_is_refused_harms_no_later_turn(talk: Any) -> None:
+    prompt, abort = talk.sends(Prompt(id="p", text="go")), talk.sends(Abort(id="a"))
+    talk.refuses(prompt)
+    talk.ok(abort)
+    talk.ok(talk.sends(Prompt(id="p2", text="again")))
+    assert talk.hears(END) == [TurnEnded("end_turn")]
+
+
 def test_an_abort_right_behind_a_prompt_cancels_its_turn(talk: Any) -> None:
     prompt, abort = talk.sends(Prompt(id="p", text="go")), talk.sends(Abort(id="a"))
     talk.ok(prompt)
