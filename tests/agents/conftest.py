@@ -42,6 +42,7 @@ class Peer:
         self._errors: list[bytes] = []
         self._ids = 0
         self._read = 0
+        self._taken: set[int] = set()
         threading.Thread(target=self._pump, daemon=True).start()
         self._err = threading.Thread(target=self._drain, daemon=True)
         self._err.start()
@@ -89,6 +90,8 @@ class Peer:
                     break
             event = self.seen[self._read]
             self._read += 1
+            if id(event) in self._taken:
+                continue
             ok = wanted(event) if callable(wanted) else event["type"] == wanted
             if ok and all(event.get(k) == v for k, v in fields.items()):
                 return event
@@ -96,8 +99,18 @@ class Peer:
         raise AssertionError(f"no {wanted} {fields}; came: {kinds}; stderr: {self.stderr}")
 
     def call(self, type: str, **fields: Any) -> dict[str, Any]:
-        """Send a command and read on to its response."""
-        return self.until("response", id=self.send(type, **fields))
+        """Send a command and wait for its response; what comes before it is still there for :meth:`until`."""
+        wanted = self.send(type, **fields)
+        at, deadline = self._read, time.monotonic() + WAIT
+        while time.monotonic() < deadline:
+            if at == len(self.seen) and self._next() is None:
+                break
+            event = self.seen[at]
+            at += 1
+            if event["type"] == "response" and event["id"] == wanted:
+                self._taken.add(id(event))
+                return event
+        raise AssertionError(f"no response to {type}; stderr: {self.stderr}")
 
     def turn(self, text: str = "", **fields: Any) -> list[dict[str, Any]]:
         """A whole turn: everything from the prompt's response to ``turn_end``."""

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from hm_jupyter.agents import main
+
 
 def first(result):
     return json.loads(result.stdout.splitlines()[0])
@@ -62,11 +64,19 @@ def test_no_session_saves_nothing(start, tmp_path):
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )
-def test_a_bad_flag_exits_with_2_and_writes_nothing_but_a_message_for_people(run_once, flags, says):
+def test_a_bad_flag_is_2_and_writes_nothing_but_a_message_for_people(capfd, flags, says):
     """HM-016 HM-018 HM-019 HM-037"""
-    result = run_once("--rpc", *flags)
+    assert main(["--rpc", *flags]) == 2
+    written = capfd.readouterr()
+    assert written.out == ""
+    assert says in written.err
+
+
+def test_the_process_exits_with_2_without_a_line_of_output(run_once):
+    """HM-037"""
+    result = run_once("--rpc", "--approve", "some")
     assert (result.returncode, result.stdout) == (2, "")
-    assert says in result.stderr
+    assert "--approve" in result.stderr
     assert "Traceback" not in result.stderr
 
 
@@ -84,10 +94,3 @@ def test_max_steps_ends_the_turn_and_says_so(start):
     assert any(e["type"] == "tool_result" and e["text"] == "one\n" for e in events)
     assert events[-1]["stop_reason"] == "max_steps"
     assert "--max-steps" in events[-1]["error"]
-
-
-def test_it_can_be_called_as_a_function(capfd):
-    from hm_jupyter.agents import main
-
-    assert main(["--rpc", "--mode", "nope"]) == 2
-    assert capfd.readouterr().out == ""

@@ -71,7 +71,6 @@ def test_input_closed_while_idle_ends_with_session_end_and_0(start):
 def test_input_closed_during_a_turn_waits_for_it(start):
     """HM-032"""
     agent = start("--mode", "auto")
-    agent.call("prompt", text="run: read x < fifo; echo $x", id="1") if False else None
     os.mkfifo(agent.cwd / "fifo")
     agent.call("prompt", text="run: read x < fifo; echo $x")
     agent.until("tool_call")

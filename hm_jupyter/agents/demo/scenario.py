@@ -79,7 +79,11 @@ def builtin_names() -> list[str]:
 
 @lru_cache(maxsize=8)
 def load(path: Path) -> Scenario:
-    """The scenario in a file, with the default scripts after its own. Raises :class:`ScenarioError`."""
+    """The scenario in a file, between the default single steps and the default answer to anything.
+
+    Raises:
+        ScenarioError: the file cannot be used.
+    """
     try:
         with open(path, "rb") as file:
             data = tomllib.load(file)
@@ -91,7 +95,8 @@ def load(path: Path) -> Scenario:
     prompts = _typed(data, "prompt", list, [], str(path))
     scripts = [_script(p, f"{path}, prompt {n}") for n, p in enumerate(prompts, 1)]
     if path.stem != "default" or path.parent != FOLDER:
-        scripts += load(FOLDER / "default.toml").scripts
+        single, anything = load(FOLDER / "default.toml").scripts[:-1], load(FOLDER / "default.toml").scripts[-1]
+        scripts = [*single, *scripts, anything]
     return Scenario(path.stem, pace, scripts)
 
 
