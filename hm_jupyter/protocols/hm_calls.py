@@ -185,7 +185,7 @@ class Calls:
         call = self._known(call_id, value, out)
         self.extended = self.extended or any(name in value for name in _EXTENDED)
         given = value.get("category")
-        category = read.category(call.tool, given) if given else call.category
+        category = call.category if given is None else read.category(call.tool, given)
         arguments = call.input if call.input is not None else value.get("input")
         files = read.file_changes(value.get("files"))
         if files is not None:
@@ -200,7 +200,7 @@ class Calls:
                 call_id,
                 call_id,
                 tool=read.text(value.get("tool")) or call.tool,
-                category=given if category == "other" and isinstance(given, str) and given else category,
+                category=category,
                 summary=read.text(value.get("summary")) or call.title,
                 command=read.text(value.get("command")) or read.command_line(arguments),
                 cwd=read.text(value.get("cwd")) or read.working_folder(arguments),
