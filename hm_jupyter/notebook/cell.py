@@ -152,12 +152,12 @@ class _Limit:
         """Raise :class:`TurnTimeout` when the time was over."""
         if self._expired:
             raise TurnTimeout(
-                f"The turn took more than {self._seconds:g} s and was stopped; the agent is still there. Give it longer "
-                "with --timeout, or let it run with --background."
+                f"The turn took more than {self._seconds:g} s and was stopped; the agent is still there. Give it "
+                "longer with --timeout, or let it run with --background."
             )
 
 
-# ---- with a notebook --------------------------------------------------------------------------------------------------
+# ---- with a notebook -------------------------------------------------------------------------------------------------
 
 
 class LiveOutput:
@@ -203,7 +203,7 @@ def _views() -> Callable[..., HmWidget] | None:
         return None
 
 
-# ---- without ----------------------------------------------------------------------------------------------------------
+# ---- without ---------------------------------------------------------------------------------------------------------
 
 
 def _without_view(session: Session, turn: Turn, where: host.Host) -> None:
@@ -217,7 +217,7 @@ def _bundle(session: Session, turn: Turn) -> dict[str, Any]:
     return runtime().call(freeze, session.transcript, turn.number, turn.number)
 
 
-# ---- the value of a magic ---------------------------------------------------------------------------------------------
+# ---- the value of a magic --------------------------------------------------------------------------------------------
 
 
 def quiet_once(shell: Any, turn: Turn) -> None:
