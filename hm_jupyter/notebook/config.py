@@ -1,4 +1,4 @@
-"""``%hm config``: the settings of the magics, shown and changed. they are the traits of ``HmMagics``, and no secrets."""
+"""``%hm config``: the settings of the magics, shown and changed. Traits of ``HmMagics``, and no secrets."""
 
 from __future__ import annotations
 
