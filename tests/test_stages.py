@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -36,7 +37,7 @@ def stages(tmp_path: Path):
             capture_output=True,
             text=True,
             timeout=60,
-            env={"PATH": "/usr/bin:/bin"},
+            env={"PATH": os.environ["PATH"]},  # not the MAKEFLAGS of a make around this one
         )
 
     return run
