@@ -107,7 +107,7 @@ def unload_ipython_extension(ipython: InteractiveShell) -> None:
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
-    """Where Jupyter Server finds our extension (it runs in the server's process and imports nothing of the kernel's)."""
+    """Where Jupyter Server finds our extension (it runs in the server's process and imports none of the kernel's)."""
     return [{"module": "hm_jupyter.server.app"}]
 
 

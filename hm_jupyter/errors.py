@@ -30,15 +30,14 @@ def brief(error: BaseException) -> list[str]:
     step = error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
+        theirs = step.tb_frame.f_globals.get("__name__") == "__main__"
         # A line that is a magic says nothing the cell does not.
-        if step.tb_frame.f_globals.get("__name__") == "__main__" and "run_line_magic" not in code.co_names:
-            if "run_cell_magic" not in code.co_names:
-                inside = "" if code.co_name == "<module>" else f" in {code.co_name}()"
-                lines.append(f"  line {step.tb_lineno} of the cell{inside}")
+        if theirs and not {"run_line_magic", "run_cell_magic"} & set(code.co_names):
+            inside = "" if code.co_name == "<module>" else f" in {code.co_name}()"
+            lines.append(f"  line {step.tb_lineno} of the cell{inside}")
         step = step.tb_next
     message = _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(error))
     return [f"\x1b[31m{type(error).__name__}\x1b[39m: {message}", *lines]
-
 
 
 class HmError(Exception):

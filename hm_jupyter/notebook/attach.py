@@ -1,7 +1,7 @@
 """``--attach NAME`` and ``--image NAME``: which value a name in a magic's line stands for.
 
 A name is a variable, an attribute of one (``self.df``) or an item of one (``tables['orders']``); a picture may be a
-file too. What becomes of the value is ``session.media``'s business, which imports pandas, Pillow and the rest when used.
+file too. What becomes of the value is ``session.media``'s business, which imports Pillow and the rest when used.
 """
 
 from __future__ import annotations

@@ -60,7 +60,9 @@ def run(
     :meth:`Turn.raise_for_status` does, :class:`TurnTimeout`, and :class:`TurnStopped` after an interrupt.
     """
     where = host.host()
-    turn = session.start(
+    view_of = _views() if where == "notebook" else None  # first of all: importing widgets takes its time
+    turn = _begin(
+        session,
         text,
         images=images,
         attach=attach or None,
@@ -70,21 +72,24 @@ def run(
         when_alone=when_alone,
     )
     started(turn)
-    limit = _Limit(session, turn, timeout)
-    live = _live(session, turn) if where == "notebook" else None
     quiet_once(shell, turn)
-    if background:
-        if live is None:
-            _without_view(session, turn, where)
-        return turn
+    limit = _Limit(session, turn, timeout)
+    live: LiveOutput | None = None
     outcome: waiting.Outcome = "finished"
     try:
+        if view_of is not None:
+            live = LiveOutput(session, turn, view_of(session, turn=turn.number))
+        if background:
+            if live is None:
+                _without_view(session, turn, where)
+            return turn
         outcome = waiting.wait_for(session, turn, ask=where != "nobody")
-    finally:
-        if live is not None:
-            live.freeze()
-        else:
-            display(_bundle(session, turn), raw=True)
+    except KeyboardInterrupt:  # before the wait began
+        outcome = _stop(session, turn)
+    if live is not None:
+        live.freeze()
+    else:
+        display(_bundle(session, turn), raw=True)
     limit.check()
     if outcome == "gave_up":
         raise TurnStopped("The turn has not ended yet, and this cell no longer waits for it; %hm stop ends the agent.")
@@ -92,6 +97,36 @@ def run(
         raise TurnStopped("You stopped the turn; the agent is still there, and %hm TEXT goes on.")
     turn.raise_for_status()
     return turn
+
+
+def _begin(session: Session, text: str, **options: Any) -> Turn:
+    """Start the turn. An interrupt before the agent has taken the prompt stops what it may have started."""
+    try:
+        return session.start(text, **options)
+    except KeyboardInterrupt:
+        running = session.turn
+        if running is not None and not running.done:
+            _stop(session, running)
+        raise TurnStopped("You stopped the prompt before the agent had taken it.") from None
+
+
+def _stop(session: Session, turn: Turn) -> waiting.Outcome:
+    """Stop the turn and wait for its end, but not for ever."""
+    try:
+        runtime().call_soon(_post_abort, session, "interrupt")
+        turn.wait(waiting.ABORT_WAIT)
+    except (KeyboardInterrupt, TimeoutError):
+        return "gave_up"
+    except HmError:  # how it ended is told by the transcript
+        pass
+    return "stopped"
+
+
+def _post_abort(session: Session, via: str) -> None:
+    try:
+        session.controller.post(Abort(), via=via)
+    except HmError as error:  # it has just ended by itself
+        log.debug("abort: %s", error)
 
 
 class _Limit:
@@ -111,21 +146,18 @@ class _Limit:
 
     def _expire(self) -> None:
         self._expired = True
-        try:
-            self._session.controller.post(Abort(), via="timeout")
-        except HmError as error:  # it has just ended by itself
-            log.debug("abort at the time limit: %s", error)
+        _post_abort(self._session, "timeout")
 
     def check(self) -> None:
         """Raise :class:`TurnTimeout` when the time was over."""
         if self._expired:
             raise TurnTimeout(
-                f"The turn took more than {self._seconds:g} s and was stopped; the agent is still there. Give it longer "
-                "with --timeout, or let it run with --background."
+                f"The turn took more than {self._seconds:g} s and was stopped; the agent is still there. Give it "
+                "longer with --timeout, or let it run with --background."
             )
 
 
-# ---- with a notebook --------------------------------------------------------------------------------------------------
+# ---- with a notebook -------------------------------------------------------------------------------------------------
 
 
 class LiveOutput:
@@ -159,18 +191,19 @@ class LiveOutput:
         widget.close()
 
 
-def _live(session: Session, turn: Turn) -> LiveOutput | None:
-    """The live view; None, with a sentence, where there can be none (the cell then asks with ``input()``)."""
+def _views() -> Callable[..., HmWidget] | None:
+    """What makes live views; None, with a sentence, where there can be none (the cell then asks with ``input()``)."""
     try:
-        from .widget import live_view
+        from .widget import bundle, live_view
 
-        return LiveOutput(session, turn, live_view(session, turn=turn.number))
+        bundle()
+        return live_view
     except (HmError, ImportError) as error:
         say(f"No live view: {error}")
         return None
 
 
-# ---- without ----------------------------------------------------------------------------------------------------------
+# ---- without ---------------------------------------------------------------------------------------------------------
 
 
 def _without_view(session: Session, turn: Turn, where: host.Host) -> None:
@@ -184,7 +217,7 @@ def _bundle(session: Session, turn: Turn) -> dict[str, Any]:
     return runtime().call(freeze, session.transcript, turn.number, turn.number)
 
 
-# ---- the value of a magic ---------------------------------------------------------------------------------------------
+# ---- the value of a magic --------------------------------------------------------------------------------------------
 
 
 def quiet_once(shell: Any, turn: Turn) -> None:

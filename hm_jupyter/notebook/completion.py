@@ -1,7 +1,7 @@
 """Tab completion of ``%hm`` lines: subcommands, options and their values, session names, waiting calls, variables.
 
-Hooks into IPython's completer, which Jupyter asks through ``complete_request``. Looks only at what is in memory: it never
-starts an agent or asks one.
+Hooks into IPython's completer, which Jupyter asks through ``complete_request``. Looks only at what is in memory: it
+never starts an agent or asks one.
 """
 
 from __future__ import annotations

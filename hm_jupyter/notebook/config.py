@@ -1,4 +1,4 @@
-"""``%hm config``: the settings of the magics, shown and changed. They are the traits of ``HmMagics``; none is a secret."""
+"""``%hm config``: the settings of the magics, shown and changed. Traits of ``HmMagics``, and no secrets."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def run(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table | None:
     if name not in traits:
         if any(word in name.lower() for word in _SECRET):
             raise UsageError(
-                "Keys and tokens are not settings: a notebook is saved and shared. Set them in the environment the kernel "
-                "starts in; agents read them there."
+                "Keys and tokens are not settings: a notebook is saved and shared. Set them in the environment the "
+                "kernel starts in; agents read them there."
             )
         near = closest(name, traits)
         hint = f"did you mean {near}?" if near else f"there are {', '.join(traits)}."
@@ -76,7 +76,7 @@ def parsed(name: str, trait: Any, text: str, scope: Mapping[str, Any]) -> Any:
 
 def _what(trait: Any) -> str:
     if isinstance(trait, Enum):
-        return f"it is one of {', '.join(trait.values)}"
+        return f"it is one of {', '.join(trait.values or ())}"
     if isinstance(trait, Bool):
         return "it is true or false"
     return "it is a number, 0 or more"

@@ -26,7 +26,7 @@ def run(magics: HmMagics, line: str, cell: str | None, scope: dict[str, Any]) ->
 
 
 def parse(line: str, cell: str | None = None) -> tuple[Subcommand | None, Args]:
-    """Which subcommand, if any, and its arguments; for a prompt, ``text`` is what is sent. Raises :class:`UsageError`."""
+    """Which subcommand, if any, and its arguments; for a prompt, ``text`` is what is sent. Raises ``UsageError``."""
     if cell is None and line.strip() in ("", "?", "-h", "--help"):
         return SUBCOMMANDS["help"], Args()
     args = leading(line, PROMPT_OPTIONS, where="%hm" if cell is None else "%%hm")

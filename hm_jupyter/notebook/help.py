@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from .magics import HmMagics
 
 INTRO = (
-    "An AI agent works for you in this notebook. What it wants to do that needs your leave is shown exactly as it would "
-    "run, with Allow and Deny; the cell waits until the turn is over, and keeps a readable record of it."
+    "An AI agent works for you in this notebook. What it wants to do that needs your leave is shown exactly as it "
+    "would run, with Allow and Deny; the cell waits until the turn is over, and keeps a readable record of it."
 )
 
 EXAMPLES = (
@@ -118,5 +118,8 @@ def _section(title: str, rows: list[tuple[str, str]]) -> str:
 def _aligned(rows: list[tuple[str, str]], width: int = 34) -> list[str]:
     lines = []
     for code, says in rows:
-        lines.append(f"  {code:<{width}}  {says}".rstrip() if len(code) <= width else f"  {code}\n  {'':<{width}}  {says}")
+        if len(code) > width:
+            lines.append(f"  {code}")
+            code = ""
+        lines.append(f"  {code:<{width}}  {says}".rstrip())
     return lines

@@ -24,7 +24,7 @@ class HmLine(TokenTransformBase):
     priority = 1  # before IPython's HelpEnd (5)
 
     def __init__(self, start: tuple[int, int], percent: tuple[int, int]) -> None:
-        super().__init__(start)
+        super().__init__(start)  # type: ignore[no-untyped-call, unused-ignore]
         self._inner = (EscapedCommand if start == percent else MagicAssign)(percent)
 
     @classmethod
@@ -58,7 +58,8 @@ def _is_ours(line: list[tokenize.TokenInfo], at: int) -> bool:
     if len(line) < at + 3:
         return False
     percent, name, after = line[at : at + 3]
-    return name.string == "hm" and percent.end == name.start and name.end < after.start and after.start[0] == name.end[0]
+    apart = after.start[0] == name.end[0] and after.start > name.end
+    return name.string == "hm" and percent.end == name.start and apart
 
 
 def _transformers(shell: InteractiveShell) -> list[Any]:

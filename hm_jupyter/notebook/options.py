@@ -135,7 +135,8 @@ def _option(line: str, match: re.Match[str], options: Sequence[Option], args: Ar
     if option is None:
         names = [o.name for o in options]
         meant = closest(name, names)
-        hint = f"did you mean --{meant}?" if meant else f"it takes {', '.join('--' + n for n in names) or 'no options'}."
+        all_of_them = ", ".join(f"--{n}" for n in names) or "no options"
+        hint = f"did you mean --{meant}?" if meant else f"it takes {all_of_them}."
         raise UsageError(f"{where} has no option --{name}; {hint} To send it as text, put -- before it.")
     at = match.end()
     if not option.metavar and not option.choices:

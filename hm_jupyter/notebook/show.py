@@ -34,7 +34,7 @@ class Table:
     """Rows under headings. ``rows`` are kept as they are, for use from Python."""
 
     columns: Sequence[str]
-    rows: list[Sequence[Any]]
+    rows: Sequence[Sequence[Any]]
     title: str = ""
     note: str = ""
     code: Sequence[str] = field(default_factory=tuple)
@@ -86,4 +86,4 @@ class Table:
 
 def say(text: str) -> None:
     """One line under the cell."""
-    print(visible(text))  # noqa: T201 — stdout is where a magic answers
+    print(visible(text))

@@ -111,7 +111,7 @@ def agents(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     for name, session in running.items():
         mark = "current session" if name == registry.current_name else "open session"
         rows.append((name, f"{session.state.agent}, {session.state.model or 'model not said'}", mark))
-    return Table(("name", "what", "state"), rows, note="Start one with %hm start NAME; change session with %hm use NAME.")
+    return Table(("name", "what", "state"), rows, note="Start one with %hm start NAME; change with %hm use NAME.")
 
 
 def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -119,7 +119,7 @@ def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     if not args.words:
         raise UsageError(f"Which session? Open are {', '.join(registry.names()) or 'none'}.")
     name = args.words[0]
-    value = scope.get(name)
+    value: Any = scope.get(name)
     if name not in registry.names() and hasattr(value, "controller") and hasattr(value, "prompt"):
         name = registry.add(value, name)
     registry.use(name)
@@ -149,7 +149,7 @@ def saved(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     for item in found:
         model = "/".join(str(item[k]) for k in ("provider", "model") if item.get(k))
         rows.append((*(item.get(k, "") for k in columns[:-1]), model))
-    note = "Take one up again with %hm start --resume ID." if rows else "No saved sessions here; try %hm sessions --all."
+    note = "Take one up again with %hm start --resume ID." if rows else "None saved here; try %hm sessions --all."
     return Table(columns, rows, note=note, code=("id",))
 
 

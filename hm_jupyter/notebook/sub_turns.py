@@ -147,8 +147,7 @@ def _waiting(args: Args, call: str, kind: type[Any], sub: str) -> tuple[Session,
     noun = "an approval" if kind is PendingApproval else "an answer"
     if not found:
         what = f"{call!r} does not wait" if call else "Nothing waits"
-        raise NotWaiting(
-            f"{what} for {noun}; %hm pending shows what does. To send this as a prompt write %hm -- {sub} {args.text}".rstrip()
-        )
+        prompt = f"%hm -- {sub} {args.text}".rstrip()
+        raise NotWaiting(f"{what} for {noun}; %hm pending shows what does. To send this as a prompt write {prompt}")
     ids = ", ".join(p.call_id for _, p in found)
     raise NotWaiting(f"Several calls wait for {noun}; say which: {ids} (%hm pending shows them).")

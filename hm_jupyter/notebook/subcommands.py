@@ -84,7 +84,7 @@ _TABLE = (
     Subcommand(
         "use", "NAME", "make another open session the current one", "sub_sessions:use", "sessions",
         words=1, completes="session",
-        details="NAME is a session's name from %hm agents, or a variable holding a Session made by hm_jupyter.connect().",
+        details="NAME is a session's name from %hm agents, or a variable holding a Session of hm_jupyter.connect().",
     ),
     Subcommand(
         "stop", "[NAME]", "end a session and its agent", "sub_sessions:stop", "sessions",

@@ -38,7 +38,9 @@ class AsyncCalls:
         timeout: float | None = None,
     ) -> Turn:
         """``prompt``; cancelling it stops the turn."""
-        turn = await self.astart(text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone)
+        turn = await self.astart(
+            text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
+        )
         loop = asyncio.get_running_loop()
         ended = loop.create_future()
         turn.when_done(lambda: loop.call_soon_threadsafe(_settle, ended))

@@ -97,7 +97,9 @@ class Session(AsyncCalls):
         ``KeyboardInterrupt`` stops the turn (the agent lives on). Raises ``TurnRunning``, ``AgentGone``,
         ``ApprovalRequired``, ``AgentError``, ``TimeoutError``.
         """
-        turn = self.start(text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone)
+        turn = self.start(
+            text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
+        )
         try:
             return turn.wait(timeout)
         except KeyboardInterrupt:

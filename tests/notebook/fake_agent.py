@@ -25,7 +25,14 @@ START = {
 END = {"type": "turn_end"}
 ASK = [
     {"type": "tool_call", "tool": "shell", "call_id": "call_1", "summary": "ls", "input": {"command": "ls"}},
-    {"type": "approval_needed", "call_id": "call_1", "tool": "shell", "category": "shell", "command": "ls", "cwd": "/w"},
+    {
+        "type": "approval_needed",
+        "call_id": "call_1",
+        "tool": "shell",
+        "category": "shell",
+        "command": "ls",
+        "cwd": "/w",
+    },
 ]
 QUESTION = [{"type": "question", "call_id": "q_1", "text": "Which database?"}]
 
