@@ -161,6 +161,9 @@ def test_two_views_of_a_session_agree_and_a_reload_brings_everything_back(
     notebook.view(1).wait_for(state="detached")
     assert "The list is made." in notebook.frozen(1).first.inner_text()
     assert work(lab, "list.txt") == "one\ntwo\n"
+    (shown,) = notebook.save().cells[1].outputs
+    assert "is made" in shown.data["text/html"]
+    assert not any("widget" in kind for kind in shown.data)
 
 
 def test_nothing_an_agent_says_moves_the_focus(open_notebook: Open, start: str) -> None:

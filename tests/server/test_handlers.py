@@ -94,8 +94,8 @@ async def cookie(jp_fetch: Any) -> dict[str, str]:
 
 
 async def test_a_page_of_another_site_is_refused(kernel: ControlSocket, jp_fetch: Any, jp_ws_fetch: Any) -> None:
+    headers = {**await cookie(jp_fetch), "Origin": "http://evil.example"}
     with pytest.raises(HTTPClientError) as refused:
-        headers = {**await cookie(jp_fetch), "Origin": "http://evil.example"}
         await jp_ws_fetch("hm_jupyter", "control", kernel.id, headers=headers)
     assert refused.value.code == 403
 
@@ -208,8 +208,17 @@ async def test_a_connection_file_that_is_a_link_is_not_used(kernel: ControlSocke
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"socket": 1, "token": "t"}', '{"socket": "relative", "token": "t"}',
-             '{"socket": "/dev/null", "token": "t"}', '{"socket": "/nowhere\\u0000", "token": "t"}']  # fmt: skip
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"socket": 1, "token": "t"}',
+        '{"socket": "relative", "token": "t"}',
+        '{"socket": "/dev/null", "token": "t"}',
+        '{"socket": "/nowhere\\u0000", "token": "t"}',
+    ],
 )
 async def test_a_connection_file_that_is_none_is_not_used(kernel: ControlSocket, text: str) -> None:
     kernel.connection_file.write_text(text)
