@@ -22,7 +22,7 @@ import nbformat
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TOKEN = "only-for-these-tests"  # noqa: S105 - a server on the loopback, for as long as the tests run
+TOKEN = "only-for-these-tests"
 CHROMIUM_ARGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -107,10 +107,10 @@ class Lab:
 
     def get(self, path: str, method: str = "GET") -> Any:
         """A request to the server's REST API; its JSON."""
-        request = urllib.request.Request(  # noqa: S310 - the loopback
+        request = urllib.request.Request(
             self.url + path, method=method, headers={"Authorization": f"token {TOKEN}"}
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=30) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
