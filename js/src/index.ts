@@ -3,6 +3,7 @@ import "./hm.css";
 import { controlUrl, Link } from "./link";
 import { type KernelMessage, type Snapshot, Store } from "./model";
 import { replaceOutputs } from "./saved";
+import { releaseInput } from "./stdin";
 import { mount } from "./view";
 
 interface Model {
@@ -76,8 +77,14 @@ function render({ model, el, signal }: Props): () => void {
   const { store, link } = sessions.get(String(model.get("view_id") ?? "")) ?? open(model);
   const turn = Number(model.get("turn")) || 0;
   const unmount = mount(el, store, link, turn);
-  signal?.addEventListener("abort", unmount);
-  return unmount;
+  let asked = false;
+  const listening = store.subscribe(() => {
+    if (asked && !store.route.stdin) releaseInput(model.widget_manager, el);
+    asked = store.route.stdin;
+  });
+  const close = () => { listening(); unmount(); };
+  signal?.addEventListener("abort", close);
+  return close;
 }
 
 export default { initialize, render };

@@ -57,10 +57,7 @@ class Lab:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / "lab.log"
         for plugin, values in SETTINGS.items():
-            package, _, name = plugin.rpartition("/")
-            path = folder / "settings" / package / f"{name}.jupyterlab-settings"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(values))
+            self.set(plugin, values)
         (folder / "runtime").mkdir(mode=0o700)
         env = {k: v for k, v in os.environ.items() if not k.startswith("JUPYTER")}
         env |= {
@@ -93,6 +90,13 @@ class Lab:
             self.stop()
             raise
 
+    def set(self, plugin: str, values: dict[str, Any]) -> None:
+        """A plugin's settings, for pages opened from now on."""
+        package, _, name = plugin.rpartition("/")
+        path = self.folder / "settings" / package / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
+
     def _wait_until_up(self) -> None:
         deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
@@ -107,9 +111,7 @@ class Lab:
 
     def get(self, path: str, method: str = "GET") -> Any:
         """A request to the server's REST API; its JSON."""
-        request = urllib.request.Request(
-            self.url + path, method=method, headers={"Authorization": f"token {TOKEN}"}
-        )
+        request = urllib.request.Request(self.url + path, method=method, headers={"Authorization": f"token {TOKEN}"})
         with urllib.request.urlopen(request, timeout=30) as answer:
             text = answer.read()
         return json.loads(text) if text else None
