@@ -23,10 +23,15 @@ def agent(): return hm.connect([sys.executable, os.environ["HM_TEST_AGENT"]], pr
 def go(prompt, **options):
     global t
     t = s.start(prompt)
-    print("sent", flush=True)
     began = time.monotonic()
     print("outcome", waiting.wait_for(s, t, **options), "after", round(time.monotonic() - began, 1))
     print("stopped because", t.stop_reason)
+set_waiting = waiting.views.set_waiting
+def noted(session, **now):
+    set_waiting(session, **now)
+    if now == {"waiting": True}:
+        with open("waits", "a") as f: f.write("x")
+waiting.views.set_waiting = noted
 s = agent()
 """
 
@@ -39,9 +44,14 @@ def k(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 
 def running(k: Kernel, code: str, allow_stdin: bool = True) -> str:
-    """Send a cell and wait until its prompt is sent (an interrupt before that has no turn to stop)."""
+    """Send a cell and wait until it waits (an interrupt before that has no wait to break)."""
+    waits = k.log.with_name("waits")
+    before = waits.stat().st_size if waits.exists() else 0
     id_ = k.start(code, allow_stdin)
-    k.wait(lambda: "sent" in k.printed(id_) or k.idle(id_), why="the prompt")
+    deadline = time.monotonic() + 20
+    while not (waits.exists() and waits.stat().st_size > before):
+        assert time.monotonic() < deadline, f"the cell never came to wait: {k.printed(id_)}"
+        time.sleep(0.005)
     return id_
 
 
