@@ -101,9 +101,20 @@ def test_a_calls_category_follows_from_its_tool(turn: Any, tool: str, category: 
 
 
 def test_the_calls_of_a_batch_run_one_after_the_other(turn: Any) -> None:
-    first, second = turn.hears(call("c1"), call("c2"))
-    assert (first.status, second.status) == ("running", "pending")
+    first, second, third = turn.hears(call("c1"), call("c2"), call("c3"))
+    assert (first.status, second.status, third.status) == ("running", "pending", "pending")
     assert turn.hears(result("c1"))[1:] == [ToolCallUpdated("c2", status="running")]
+
+
+def test_a_call_that_puts_something_out_runs(turn: Any) -> None:
+    turn.hears(call("c1"), call("c2"))
+    events = turn.hears({"type": "tool_output", "call_id": "c2", "text": "a"})
+    assert events == [ToolCallUpdated("c2", status="running"), ToolOutputAppended("c2", "a")]
+
+
+def test_a_draft_of_an_earlier_turn_becomes_no_call_of_this_one(turn: Any) -> None:
+    turn.hears(starts("shell"), END)
+    assert turn.hears(call())[-1].replaces is None
 
 
 def test_what_trickles_in_while_idle_holds_up_no_later_call(turn: Any) -> None:

@@ -120,6 +120,9 @@ def test_a_new_turn_writes_a_new_message(turn: Any) -> None:
 
 def test_text_before_and_after_a_thought_is_one_message(turn: Any) -> None:
     events = turn.hears(starts(), delta("a"), thinks("t"), delta("b"), ends("ab"))
+    assert [type(event).__name__ for event in events] == [
+        "TextAppended", "TextAppended", "MessageUpdated", "TextAppended", "MessageUpdated",
+    ]  # fmt: skip
     texts = [event for event in events if isinstance(event, TextAppended) and event.role == "assistant"]
     assert texts[0].message_id == texts[1].message_id == events[-1].message_id
     assert events[-1].text is None
