@@ -125,3 +125,13 @@ def test_what_a_mode_refuses_is_shown_as_denied(client):
     it.until(events.TurnEnded)
     assert list(it.statuses("shell").values()) == ["denied"]
     assert strange(it) == []
+
+
+def test_a_follow_up_while_idle_is_a_turn_the_agent_began(client):
+    """HM-077"""
+    it = client()
+    it.send(commands.FollowUp(text="say: hello"))
+    it.until(events.TurnStarted)
+    it.until(events.TurnEnded)
+    assert "hello" in "".join(e.text for e in it.events if isinstance(e, events.TextAppended))
+    assert strange(it) == []
