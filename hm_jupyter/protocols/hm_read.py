@@ -41,10 +41,10 @@ def texts(value: Any) -> list[str]:
 
 
 def count(value: Any) -> int | None:
-    """A finite number of at least 0, as an integer; else None."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+    """A number from 0 to what a browser can count (2**53), as an integer; else None."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 2**53:
         return None
-    return int(value) if math.isfinite(value) else None
+    return int(value)
 
 
 def money(value: Any) -> float | None:
@@ -69,6 +69,12 @@ def usage(value: Any) -> Usage | None:
     if given is put is cache_read is cache_write is cost is None:
         return None
     return Usage(given or 0, put or 0, cache_read or 0, cache_write or 0, cost)
+
+
+def failed(value: dict[str, Any]) -> bool:
+    """Whether a ``tool_result`` is a failure: ``is_error``, or without it an exit code (an extension)."""
+    error = value.get("is_error")
+    return error if isinstance(error, bool) else bool(count(value.get("exit_code")))
 
 
 def category(tool: str, given: Any = None) -> str:

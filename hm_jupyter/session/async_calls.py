@@ -34,10 +34,13 @@ class AsyncCalls:
         attach: Any = None,
         approve: ApprovePolicy | None = None,
         unattended: bool = False,
+        when_alone: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Turn:
         """``prompt``; cancelling it stops the turn."""
-        turn = await self.astart(text, images=images, attach=attach, approve=approve, unattended=unattended)
+        turn = await self.astart(
+            text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
+        )
         loop = asyncio.get_running_loop()
         ended = loop.create_future()
         turn.when_done(lambda: loop.call_soon_threadsafe(_settle, ended))
@@ -62,9 +65,10 @@ class AsyncCalls:
         attach: Any = None,
         approve: ApprovePolicy | None = None,
         unattended: bool = False,
+        when_alone: Mapping[str, Any] | None = None,
     ) -> Turn:
         """``start``"""
-        command, options = self._prompt(text, images, attach, approve, unattended)
+        command, options = self._prompt(text, images, attach, approve, unattended, when_alone)
         return await follow(self.runtime.spawn(self._begin, command, options))
 
     async def asteer(self, text: str = "", *, images: Any = ()) -> None:
@@ -157,7 +161,13 @@ class AsyncCalls:
     # ---- beneath ---------------------------------------------------------------------------------------------------
 
     def _prompt(
-        self, text: str, images: Any, attach: Any, approve: ApprovePolicy | None, unattended: bool
+        self,
+        text: str,
+        images: Any,
+        attach: Any,
+        approve: ApprovePolicy | None,
+        unattended: bool,
+        when_alone: Mapping[str, Any] | None,
     ) -> tuple[cmd.Prompt, TurnOptions]:
         attached = attachments(attach)
         pictures = image_list(images)
@@ -170,7 +180,8 @@ class AsyncCalls:
             images=pictures,
             attachments=[name for name, _ in attached],
         )
-        return command, TurnOptions(None if approve is None else Policy(approve), unattended)
+        policy = None if approve is None else Policy(approve)
+        return command, TurnOptions(policy, unattended, Policy(**when_alone) if when_alone else None)
 
     def _images(self, images: Any) -> list[cmd.ImageData]:
         return image_list(images)

@@ -49,11 +49,19 @@ class Decider:
             return
         self._rule(request, policies)
 
+    def nobody_here(self) -> None:
+        """From here on nobody can be asked in the turn that runs: decide or refuse what waits, and what is to come."""
+        self._controller.options_now().unattended = True
+        for request in list(self._controller.transcript.state.pending):
+            self.requested(request.request_id)
+        self._controller.announce()
+
     def _policies(self) -> list[Policy]:
         options = self._controller.options_now()
         policies = [options.policy or self.policy]
-        if options.unattended and self.alone is not None:
-            policies.append(self.alone)
+        alone = options.alone or self.alone
+        if options.unattended and alone is not None:
+            policies.append(alone)
         return policies
 
     async def _think(self, request: PendingApproval | PendingQuestion, policies: list[Policy]) -> None:

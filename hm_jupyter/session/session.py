@@ -84,18 +84,22 @@ class Session(AsyncCalls):
         attach: Any = None,
         approve: ApprovePolicy | None = None,
         unattended: bool = False,
+        when_alone: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Turn:
         """Send a prompt and wait for the end of its turn.
 
         ``images``: figures, Pillow images, arrays, bytes or paths (a prompt may be images alone). ``attach``: values
         or a mapping of names to values, written into the prompt as text. ``approve``: the policy for this turn alone
-        (see :class:`~hm_jupyter.session.policy.Policy`). ``unattended``: nobody can be asked. ``timeout``: seconds.
+        (see :class:`~hm_jupyter.session.policy.Policy`). ``unattended``: nobody can be asked; then ``when_alone``
+        (``{"approve": …, "answers": …}``, default: the session's) decides what that leaves open. ``timeout``: seconds.
 
         ``KeyboardInterrupt`` stops the turn (the agent lives on). Raises ``TurnRunning``, ``AgentGone``,
         ``ApprovalRequired``, ``AgentError``, ``TimeoutError``.
         """
-        turn = self.start(text, images=images, attach=attach, approve=approve, unattended=unattended)
+        turn = self.start(
+            text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
+        )
         try:
             return turn.wait(timeout)
         except KeyboardInterrupt:
@@ -112,9 +116,10 @@ class Session(AsyncCalls):
         attach: Any = None,
         approve: ApprovePolicy | None = None,
         unattended: bool = False,
+        when_alone: Mapping[str, Any] | None = None,
     ) -> Turn:
         """Send a prompt and return its running turn at once. Arguments as for :meth:`prompt`."""
-        command, options = self._prompt(text, images, attach, approve, unattended)
+        command, options = self._prompt(text, images, attach, approve, unattended, when_alone)
         return self.runtime.run(self._begin, command, options)
 
     def steer(self, text: str = "", *, images: Any = ()) -> None:

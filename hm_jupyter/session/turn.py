@@ -21,10 +21,12 @@ Renderer = Callable[[Transcript, int], dict[str, Any]]
 
 @dataclass
 class TurnOptions:
-    """How one turn decides what needs leave. ``unattended``: nobody can be asked; ``policy`` None: the session's."""
+    """How one turn decides what needs leave. ``unattended``: nobody can be asked, so ``alone`` decides, and what that
+    leaves open is refused. ``policy`` and ``alone`` None: the session's."""
 
     policy: Policy | None = None
     unattended: bool = False
+    alone: Policy | None = None
 
 
 @dataclass
@@ -38,6 +40,7 @@ class Watch:
     stderr: str = ""
     code: int | None = None
     callbacks: list[Callable[[], object]] = field(default_factory=list)
+    before_wait: Callable[[], object] | None = None
 
 
 class Turn:
@@ -131,12 +134,19 @@ class Turn:
         Raises ``TimeoutError``, ``AgentGone`` when the agent ended in mid-turn, ``ApprovalRequired`` when the turn ran
         unattended and something needed leave.
         """
+        hook, self._watch.before_wait = self._watch.before_wait, None
+        if hook is not None and not self.done:
+            hook()
         if not self._watch.done.wait(timeout):
             raise TimeoutError(
                 f"The turn is still running after {timeout:g} s. Wait again, steer it, or stop it with s.abort()."
             )
         self.raise_for_status()
         return self
+
+    def before_wait(self, callback: Callable[[], object]) -> None:
+        """Call ``callback`` once, on the waiting thread, when somebody begins to :meth:`wait` for the running turn."""
+        self._watch.before_wait = callback
 
     def raise_for_status(self) -> None:
         """Raise for a turn that ended because its agent did, or that was refused leave with nobody to ask."""

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import TransportError
@@ -21,9 +22,15 @@ from .program import Program
 WATCHDOG = Path(__file__).with_name("watchdog.py")
 
 EXIT_WAIT = 1.0
-"""Seconds this process waits, when it ends, for its agents to be gone. (Their watchdogs outlive it and finish the job.)"""
+"""Seconds this process, when it ends, waits for its agents to be gone. (Their watchdogs outlive it and finish.)"""
 
 _live: set[Child] = set()
+
+
+def require_posix() -> None:
+    """Raises ``TransportError`` on a system without process groups."""
+    if os.name != "posix":
+        raise TransportError("Agents as local processes do not work on Windows. Run Jupyter inside WSL, where they do.")
 
 
 class Child:
@@ -34,10 +41,6 @@ class Child:
 
     def __init__(self, program: Program, grace: float) -> None:
         """Start it. Whether the agent itself could be started is told on ``control`` (see :mod:`.watchdog`)."""
-        if os.name != "posix":
-            raise TransportError(
-                "Agents as local processes are not supported on Windows. Run Jupyter inside WSL, where they are."
-            )
         if not sys.executable:
             raise TransportError("This Python does not know its own path (sys.executable), so no agent can be started.")
         opened: list[int] = []
@@ -85,20 +88,16 @@ class Child:
     def ask_to_end(self) -> None:
         """Let the watchdog begin the ladder. Harmless when repeated, or when it is gone."""
         if self.control >= 0:
-            try:
+            with suppress(OSError):
                 os.write(self.control, b"end\n")
-            except OSError:
-                pass
 
     def kill(self) -> None:
         """The last resort, for a watchdog that was killed or is stuck: SIGKILL to it and to the agent's group."""
         if self._process.poll() is None:
             self._process.kill()
         if self.agent_pid > 0:
-            try:
+            with suppress(OSError):
                 os.killpg(self.agent_pid, signal.SIGKILL)
-            except OSError:
-                pass
 
     def ended(self) -> bool:
         """Is the watchdog gone (and by that, all of the agent's)? Collects it if it is."""
@@ -118,7 +117,7 @@ def _socketpair() -> tuple[int, int]:
 
 
 def _close_all() -> None:
-    """At exit. Another thread's loop may still use the descriptors, so none is closed: stdin's is given another meaning."""
+    """At exit. Another thread's loop may still use the descriptors, so none is closed; stdin's is redirected."""
     children = [child for child in _live if not child.ended()]
     if not children:
         return

@@ -6,8 +6,8 @@ Knows nothing of pipes, sockets, clocks or protocols. What it promises:
   dropped; blank lines are ignored. (hm RPC, "Intro": read by line, not by read.)
 * Nothing that arrives raises. A line that is not exactly one JSON value is one :class:`BadLine`, and so is what was
   left without its ``\\n`` at the end.
-* At most ``max_line`` bytes are kept. A longer line is one :class:`BadLine`, told as soon as it is too long; the rest of
-  it is thrown away as it comes, and reading goes on behind its ``\\n``.
+* At most ``max_line`` bytes are kept. A longer line is one :class:`BadLine`, told as soon as it is too long; the rest
+  of it is thrown away as it comes, and reading goes on behind its ``\\n``.
 * Time is linear in the bytes, even when they come one by one.
 
 Deviations that are mended instead of refused, since losing a whole event is worse than losing one character of it:
@@ -78,11 +78,9 @@ class LineDecoder:
     def end(self) -> list[Received]:
         """The stream is over; return the unfinished last line, if there is one, as a :class:`BadLine`."""
         rest, self._rest = bytes(self._rest), bytearray()
-        return (
-            [BadLine("the line was cut off: the output ended before its line end", excerpt(rest))]
-            if rest.strip()
-            else []
-        )
+        if not rest.strip():
+            return []
+        return [BadLine("the line was cut off: the output ended before its line end", excerpt(rest))]
 
     def _decode(self, lines: list[bytes], out: list[Received]) -> None:
         # The hot path: no call of ours for a good line.

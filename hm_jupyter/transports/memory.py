@@ -7,7 +7,7 @@ pipe, so a value that JSON cannot hold fails here, too. Knows no protocol.
 
     transport, agent = memory_transport()
     agent.say({"type": "session_start", …})          # it arrives in a batch
-    command = await agent.next()                      # what was sent to it; agent.wait() from a thread other than the loop's
+    command = await agent.next()                      # what was sent to it (from another thread: agent.wait())
     agent.end(0)                                      # it ends
 """
 
@@ -17,10 +17,11 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from ..errors import AgentGone, UsageError
-from .base import Exit, Message, Received, Transport
+from .base import BadLine, Exit, Received, Transport
 from .lines import MAX_LINE, LineDecoder, decode, encode
 
 
@@ -110,10 +111,8 @@ class MemoryTransport(Transport):
         ready.set()  # something may have been said already
 
         def wake() -> None:
-            try:
+            with suppress(RuntimeError):  # the loop is closed; nobody listens
                 loop.call_soon_threadsafe(ready.set)
-            except RuntimeError:  # the loop is closed; nobody listens
-                pass
 
         self._peer._wake = wake
 
@@ -134,16 +133,14 @@ class MemoryTransport(Transport):
 
     async def send(self, value: Any) -> None:
         self._opened()
-        end = self._peer._exit
-        if end is not None or self._peer.input_ended:
-            how = f"has ended (exit code {end.code})" if end else "had its input closed"
-            raise AgentGone(
-                f"The agent {how}. Start a new session.",
-                code=end.code if end else None,
-                stderr=end.stderr if end else "",
-            )
+        if (end := self._peer._exit) is not None:
+            text = f"The agent has ended (exit code {end.code}). Start a new session."
+            raise AgentGone(text, code=end.code, stderr=end.stderr)
+        if self._peer.input_ended:
+            raise AgentGone("The agent's input was closed. Start a new session.")
         heard = decode(encode(value))
-        assert isinstance(heard, Message)
+        if isinstance(heard, BadLine):
+            raise ValueError(f"an agent could not read this: {heard.reason}")
         self._peer._hear(heard.value)
 
     async def end_input(self) -> None:
@@ -165,7 +162,7 @@ class MemoryTransport(Transport):
 def memory_transport(
     handler: Callable[[Any], Iterable[Any] | None] | None = None, *, max_line: int = MAX_LINE
 ) -> tuple[MemoryTransport, MemoryPeer]:
-    """A transport and the agent's end of it. ``handler``, if given, is called (on the loop) with every value that is sent
-    and returns the values to answer with; a generator function does nicely."""
+    """A transport and the agent's end of it. ``handler``, if given, is called (on the loop) with every value that is
+    sent and returns the values to answer with; a generator function does nicely."""
     peer = MemoryPeer(handler)
     return MemoryTransport(peer, max_line), peer

@@ -32,7 +32,7 @@ def find_program(
 ) -> Program:
     """Resolve a command. ``env`` is laid over this process's environment (``None`` removes a variable).
 
-    Raises ``UsageError`` for a command that cannot be one, ``AgentNotFound`` when the program or the folder is not there.
+    Raises ``UsageError`` for a command that cannot be one, ``AgentNotFound`` when program or folder is not there.
     """
     if isinstance(argv, (str, bytes)) or not argv or not os.fspath(argv[0]):
         raise UsageError(f"An agent's command is a list such as ['hm', 'agent', '--rpc'], not {argv!r}.")
@@ -67,8 +67,8 @@ def _locate(name: str, folder: Path, env: Mapping[str, str]) -> str:
     if found is None:
         folders = env.get("PATH", os.defpath)
         raise AgentNotFound(
-            f"The program {name!r} is not on this kernel's PATH. Install it, pass its full path, or start Jupyter from a "
-            f"shell in which `which {name}` finds it. PATH is: {folders}"
+            f"The program {name!r} is not on this kernel's PATH. Install it, pass its full path, or start Jupyter "
+            f"from a shell in which `which {name}` finds it. PATH is: {folders}"
         )
     return os.path.abspath(found)
 
@@ -78,8 +78,8 @@ def exec_error(program: Program, number: int) -> HmError:
     why = os.strerror(number)
     if number == errno.ENOENT:
         return AgentNotFound(
-            f"{program.path!r} could not be started: the interpreter its first line (#!) names, or a loader it needs, is not "
-            "there. Install it, or start the agent through an interpreter you have."
+            f"{program.path!r} could not be started: the interpreter its first line (#!) names, or a loader it needs, "
+            "is not there. Install it, or start the agent through an interpreter you have."
         )
     if number == errno.ENOEXEC:
         return AgentNotFound(
@@ -87,9 +87,5 @@ def exec_error(program: Program, number: int) -> HmError:
             "#!/usr/bin/env python3; or name its interpreter in the command."
         )
     if number == errno.EACCES:
-        return AgentNotFound(
-            f"{program.path!r} may not be executed ({why}). Check its permissions and its file system's."
-        )
-    return TransportError(
-        f"{program.path!r} could not be started: {why}. Check the machine's memory and process limits."
-    )
+        return AgentNotFound(f"{program.path!r} may not be executed ({why}). Check its permissions.")
+    return TransportError(f"{program.path!r} could not be started: {why}. Check memory and process limits.")

@@ -25,7 +25,7 @@ class Ring:
             self._cut = True
 
     def text(self) -> str:
-        """What is kept, as text (bytes that are not UTF-8 as U+FFFD); begins at the start of a line where there is one."""
+        """What is kept, as text (bytes that are not UTF-8 as U+FFFD), from the start of a line where there is one."""
         self._trim()
         lines = self._data.split(b"\n")
         if self._cut and len(lines) > 1:

@@ -1,10 +1,10 @@
-"""The watchdog: a tiny process between the kernel and one agent, so that no ending of the kernel leaves anything behind.
+"""The watchdog: a tiny process between the kernel and one agent, so that no end of the kernel leaves anything behind.
 
-It is started as ``python -I -S watchdog.py FD PARENT GRACE LC_CTYPE[=VALUE] PROGRAM ARGV…`` and starts ``PROGRAM`` as its
-child in a session of its own. stdin, stdout and stderr are handed on to the agent and then let go: not one byte of the
-conversation passes through here. ``FD`` is a socket shared with the kernel alone: by its end (or by the end of process
-``PARENT``, in case a forked copy of the kernel holds the socket open) the watchdog learns that the kernel is gone,
-whatever killed it; any byte on it asks for the agent's end.
+It is started as ``python -I -S watchdog.py FD PARENT GRACE LC_CTYPE[=VALUE] PROGRAM ARGV…`` and starts ``PROGRAM`` as
+its child in a session of its own. stdin, stdout and stderr are handed on to the agent and then let go: not one byte of
+the conversation passes through here. ``FD`` is a socket shared with the kernel alone: by its end (or by the end of
+process ``PARENT``, in case a forked copy of the kernel holds the socket open) the watchdog learns that the kernel is
+gone, whatever killed it; any byte on it asks for the agent's end.
 
 **The ladder** is here, and only here. First rung: whoever asked has closed the agent's stdin; it has ``GRACE`` seconds
 to end by itself. Second: SIGTERM to its process group and to every other descendant, and ``GRACE`` seconds again.
@@ -16,8 +16,8 @@ becomes its child, so "none is left" is simply "I have no children". Elsewhere o
 reached; a descendant with a session of its own escapes. Should the watchdog itself be killed, Linux kills the agent
 (PDEATHSIG, safe here since this process has one thread).
 
-Answers on ``FD``, a line each: ``started PID``, or ``failed ERRNO``; ``exit CODE`` (negative: the signal that killed the
-agent) as soon as the agent has ended; end of file when nothing is left. The exit status is the agent's, too
+Answers on ``FD``, a line each: ``started PID``, or ``failed ERRNO``; ``exit CODE`` (negative: the signal that killed
+the agent) as soon as the agent has ended; end of file when nothing is left. The exit status is the agent's, too
 (128 + n for signal n).
 
 Deliberately knows nothing of the package (it runs isolated, in some 25 ms), of JSON or of any protocol.
@@ -112,7 +112,7 @@ class Watchdog:
                 self.tell(f"exit {self.code}")
 
     def tell(self, line: str) -> None:
-        try:
+        try:  # (contextlib would cost milliseconds at the start)
             os.write(self.control, f"{line}\n".encode())
         except OSError:
             pass  # nobody listens any more
@@ -220,7 +220,8 @@ def descendants(root: int) -> list[int]:
 def prctl(option: int, value: int) -> bool:
     """Linux's ``prctl(option, value)``; did it work?"""
     try:
-        return ctypes.CDLL(None).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))) == 0
+        failed: int = ctypes.CDLL(None).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))
+        return failed == 0
     except (OSError, AttributeError):
         return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hm_jupyter.protocols.hm_wire import (
@@ -131,6 +131,7 @@ def test_what_is_no_command_is_refused_in_words(value: Any, says: str) -> None:
         parse_hm_command(value)
 
 
+@settings(deadline=None)
 @given(
     json_values
     | st.builds(lambda d, name: {**d, "type": name}, st.dictionaries(st.text(), json_values), st.sampled_from(COMMANDS))

@@ -1,0 +1,21 @@
+/** What every part of a view is handed: the store, the way to send, and the few choices that are the view's own. */
+import type { Answer, Link } from "./link";
+import { type Command, newId, type Store } from "./model";
+
+/** A command without its id. */
+export type Wish = Command extends infer C ? (C extends { id: string } ? Omit<C, "id"> : never) : never;
+
+export class Context {
+  constructor(readonly store: Store, readonly link: Link, /** First turn shown; 0 shows the whole session. */ readonly turn: number) {}
+
+  /** Frames have been decided here as soon as they are clicked; the log asks for a redraw through this. */
+  redraw: () => void = () => {};
+
+  send(wish: Wish, valid?: () => boolean): { id: string; answer: Promise<Answer> } {
+    const command = { ...wish, id: newId() } as Command;
+    if (command.type === "approve" || command.type === "answer") this.store.mine.add(command.request_id);
+    return { id: command.id, answer: this.link.send(command, valid) };
+  }
+
+  shows(turn: number): boolean { return this.turn === 0 || turn >= this.turn || turn === 0; }
+}

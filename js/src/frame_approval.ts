@@ -1,0 +1,179 @@
+/** The frame that asks for leave: everything that will run or change, whole, then the decision. */
+import { commandBlock, valueBlock } from "./command";
+import type { Context } from "./context";
+import { compare } from "./diff";
+import { type Child, fill, h, uid } from "./dom";
+import { escaped, findHidden, type Hidden, label, summarise } from "./escapes";
+import { FileBox } from "./files";
+import { plural, pretty } from "./format";
+import { Button, facts, Frame } from "./frame";
+import { programs, shellParts } from "./shell";
+import { icon } from "./icons";
+import { inline, plain } from "./markdown";
+import type { PendingApproval } from "./model";
+import { restOf } from "./words";
+
+export class ApprovalFrame extends Frame {
+  private readonly allow = new Button("Allow once", { key: "Y", cls: "hm-btn-main hm-btn-allow", onclick: () => this.choose("y") });
+  private readonly session = new Button("Allow for session", { key: "S", cls: "hm-wide hm-btn-allow", onclick: () => this.choose("s") });
+  private readonly deny = new Button("Deny", { key: "N", onclick: () => this.choose("n") });
+  private readonly noteBox: HTMLInputElement;
+  private readonly rule = h("div", { class: "hm-rule" });
+  private readonly files: FileBox[];
+  private readonly hidden: Hidden[];
+  private readonly factsHolder = h("div");
+  private readonly editFacts = h("dl", { class: "hm-facts" });
+  private readonly noteHelp = h("span", { class: "hm-help" });
+
+  constructor(ctx: Context, pending: PendingApproval) {
+    super(ctx, pending, "wait", pending.diffs.length ? "pencil" : "shield");
+    const caps = ctx.store.state.capabilities;
+    this.hidden = hiddenIn(pending);
+    const whole = pending.diffs.every((d) => !d.partial && d.new !== null);
+    const tickable = pending.diffs.length > 0 && whole && caps.edits === true;
+    this.files = pending.diffs.map((file) => new FileBox(file, { tickable, editable: !file.partial && file.new !== null }, () => this.draw()));
+    this.noteBox = h("input", { class: "hm-in", id: uid(), placeholder: "Optional, sent with your choice", autocomplete: "off", oninput: () => this.draw() });
+    const lines = pending.command.replace(/\n$/, "").split("\n").length;
+    this.setTitle(pending.diffs.length ? `Change ${plural(pending.diffs.length, "file")}?`
+      : pending.command ? (lines > 1 ? `Run these ${lines} lines?` : "Run this command?") : "Allow this call?");
+    this.fillBody(pending);
+    fill(this.buttons, h("div", { class: "hm-acts hm-acts-gate" }, this.allow.node, this.session.node, h("span", { class: "hm-gap" }), this.deny.node), this.rule);
+    this.session.node.hidden = !this.offersSession;
+  }
+
+  private get approval(): PendingApproval { return this.pending as PendingApproval; }
+  private get offersSession(): boolean { return this.approval.for_session && !this.hidden.length; }
+  get announcement(): string {
+    const p = this.approval;
+    return `Waiting: ${this.heading} ${p.command || p.diffs.map((d) => d.path).join(", ") || p.summary || p.tool}`;
+  }
+
+  private fillBody(p: PendingApproval): void {
+    const found = this.hidden;
+    const command = p.command.replace(/\n$/, "");
+    const named = command ? programs(shellParts(command)) : [];
+    const code = (text: string) => h("code", null, ...escaped(text));
+    const list = (texts: string[]): Child[] => texts.flatMap((t, i) => (i ? [", ", code(t)] : [code(t)]));
+    const rows: [Child, Child, string?][] = [];
+    if (!command && !p.diffs.length) rows.push(["Tool", code(p.tool || "not named")]);
+    if (p.cwd) rows.push([p.diffs.length && !command ? "In" : "Runs in", code(p.cwd)]);
+    if (named.length > 1 || command.includes("\n")) rows.push(["Programs", named.flatMap(([name, n], i) => [i ? ", " : null, code(name), n > 1 ? ` (${n})` : null])]);
+    const paths = p.paths.filter((path) => !p.diffs.some((d) => d.path === path));
+    if (paths.length) rows.push(["Touches", list(paths)]);
+    if (p.reason || found.length) rows.push(["Asks because", found.length ? ["hidden characters always ask, whatever the mode", p.reason && "; ", p.reason && inline(p.reason, "strict")] : inline(p.reason, "strict")]);
+    if (this.summarySaysMore(p)) rows.push(["Agent says", h("div", { class: "hm-agent hm-quote" }, plain(p.summary))]);
+    const shown = command ? ["command", "cmd", "cwd", "script"] : p.diffs.length ? ["path", "file_path", "content", "old", "new", "old_string", "new_string", "old_text", "new_text", "edits", "files", "diff", "patch"] : [];
+    const rest = restOf(p.input, shown);
+    fill(this.body,
+      found.length > 0 && h("div", { class: "hm-alert", role: "alert" }, icon("warn"), h("div", null,
+        h("b", null, `${plural(found.length, "character")} here ${found.length === 1 ? "is" : "are"} invisible or look${found.length === 1 ? "s" : ""} like others.`),
+        ` They are shown as escapes: ${summarise(found)}.`)),
+      command && commandBlock(command),
+      this.files.map((f) => f.node),
+      rest !== null && h("div", { class: "hm-field" }, h("span", { class: "hm-label" }, command || p.diffs.length ? "Also given" : "It is given"), valueBlock(rest)),
+      this.factsHolder);
+    const withNote = this.noteUse !== "none";
+    fill(this.factsHolder, facts(rows), this.editFacts,
+      withNote && h("dl", { class: "hm-facts hm-facts-note" }, h("dt", { class: "hm-facts-in" }, h("label", { for: this.noteBox.id }, "Note to agent")), h("dd", null, this.noteBox, this.noteHelp)));
+  }
+
+  private get noteUse(): "native" | "next_message" | "none" { return this.ctx.store.state.capabilities.deny_note ?? "none"; }
+
+  private summarySaysMore(p: PendingApproval): boolean {
+    const flat = (s: string) => s.replace(/\s+/g, " ").trim();
+    const said = flat(p.summary);
+    return !!said && !flat(p.command).includes(said) && said !== p.tool && !p.paths.includes(said) && !p.diffs.some((d) => d.path === said)
+      && said !== flat(pretty(p.input));
+  }
+
+  protected foot(enabled: boolean, held: boolean): void {
+    const caps = this.ctx.store.state.capabilities;
+    const on = this.files.filter((f) => f.on);
+    const edited = this.files.some((f) => f.edited && f.on);
+    const note = this.noteBox.value.trim() !== "";
+    const partial = this.files.length > 0 && on.length < this.files.length;
+    const blocked = edited && !caps.edits;
+    const nothing = this.files.length > 0 && !on.length;
+    const danger = this.hidden.length > 0;
+    const after = held ? " after the cell" : "";
+    const withNote = note ? " with note" : "";
+    this.allow.words(danger ? `Allow anyway${after}` : edited && caps.edits ? `Allow with my edit${after}` : partial ? `Allow ${on.length} of ${plural(this.files.length, "file")}${after}`
+      : held ? "Allow after the cell" : note ? "Allow with note" : "Allow once");
+    this.session.words(`${this.files.length ? "Allow edits for session" : "Allow for session"}${after}`);
+    this.deny.words(blocked ? `Deny with my edit${after}` : `Deny${withNote}${after}`);
+    const why = this.status.id;
+    this.allow.off(!enabled || blocked || nothing, blocked || nothing ? this.editFactsId : why);
+    this.session.off(!enabled || blocked || nothing, why);
+    this.deny.off(!enabled, why);
+    this.allow.main(!danger && !blocked && !held && enabled);
+    this.deny.main((danger || blocked) && !held && enabled);
+    for (const b of [this.allow, this.session, this.deny]) b.held(held);
+    this.drawRule(edited || partial, on.length);
+    this.drawEdits(edited, blocked, nothing, caps.edits === true);
+    this.noteHelp.textContent = note && this.noteUse === "next_message" ? "This agent reads notes with your next message." : "";
+  }
+
+  private readonly editFactsId = uid();
+  private drawEdits(edited: boolean, blocked: boolean, nothing: boolean, canEdit: boolean): void {
+    const off = this.files.filter((f) => !f.on).map((f) => f.file.path);
+    const agent = label(this.ctx.store.state.agent || "This agent");
+    const rows: [Child, Child][] = [];
+    if (nothing) rows.push(["Not ticked", "No file is ticked: deny, or tick what may change."]);
+    else if (off.length) rows.push(["Not ticked", [off.flatMap((p, i) => [i ? ", " : null, h("code", null, ...escaped(p))]), off.length === 1 ? " is" : " are", " left alone, and the agent is told so"]]);
+    if (blocked) rows.push(["Your edit", [h("b", null, ...agent, " cannot apply it."), " Deny sends it your text as an instruction; Undo my edits to allow the original."]]);
+    else if (edited && canEdit) rows.push(["Your edit", "is applied in place of the agent's, and the agent is told what you changed"]);
+    this.editFacts.id = this.editFactsId;
+    this.editFacts.hidden = !rows.length;
+    fill(this.editFacts, rows.map(([a, b]) => [h("dt", null, a), h("dd", null, b)]));
+  }
+
+  private drawRule(changed: boolean, count: number): void {
+    const p = this.approval;
+    if (!this.offersSession) {
+      fill(this.rule, this.hidden.length ? "No session rule is offered for a request with hidden characters." : "");
+    } else {
+      const name = this.files.length ? "Allow edits for session" : "Allow for session";
+      const now = changed ? ` writes ${plural(count, "ticked file")} now and` : "";
+      fill(this.rule, h("b", null, name), p.rule ? [`${now} adds the rule `, h("code", null, ...escaped(p.rule)), " until this session ends."] : `${now} allows calls like this one until this session ends. The agent does not say what counts as one.`);
+    }
+    this.rule.hidden = !this.rule.hasChildNodes();
+  }
+
+  key(key: string): boolean {
+    const focus = document.activeElement;
+    const file = this.files.find((f) => f.owns(focus));
+    if (file && (key === "e" || (key === " " && !/^(?:BUTTON|INPUT)$/.test(focus?.tagName ?? "")))) return file.key(key);
+    if (key === "y" || key === "s" || key === "n") { this.choose(key); return true; }
+    return false;
+  }
+
+  /** Ctrl Enter in an edit box: Done. */
+  finishEdit(area: Element): boolean {
+    const file = this.files.find((f) => f.editor === area);
+    file?.done();
+    return !!file;
+  }
+
+  private choose(key: "y" | "s" | "n"): void {
+    const button = { y: this.allow, s: this.session, n: this.deny }[key].node;
+    if (button.disabled || button.hidden || !this.ready) return;
+    const p = this.approval;
+    const caps = this.ctx.store.state.capabilities;
+    const allow = key !== "n";
+    let note = this.noteUse === "none" ? "" : this.noteBox.value.trim();
+    let edits: { path: string; content: string }[] | null = null;
+    if (allow && this.files.some((f) => !f.on || f.edited)) edits = this.files.filter((f) => f.on).map((f) => ({ path: f.file.path, content: f.content }));
+    if (!allow && !caps.edits && this.files.some((f) => f.edited)) {
+      const texts = this.files.filter((f) => f.edited).map((f) => `Write ${f.file.path} like this instead:\n\n${f.content}`);
+      note = [note, ...texts].filter(Boolean).join("\n\n");
+    }
+    this.decide({ type: "approve", request_id: p.request_id, allow, for_session: key === "s", note, edits }, allow ? (key === "s" ? "Allowed for session" : "Allowed") : "Denied");
+  }
+}
+
+/** Hidden characters anywhere a person decides on, in what is added only where a file changes. */
+function hiddenIn(p: PendingApproval): Hidden[] {
+  const strict = [p.command, p.cwd, p.rule, ...p.paths, ...p.diffs.map((d) => d.path), p.command || p.diffs.length ? "" : pretty(p.input)];
+  const added = p.diffs.flatMap((d) => compare(d).hunks.flatMap((hunk) => hunk.lines.filter((l) => l.kind === "+").map((l) => l.text)));
+  return [...strict.flatMap((t) => findHidden(t)), ...added.flatMap((t) => findHidden(t, "prose"))];
+}

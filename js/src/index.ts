@@ -1,0 +1,77 @@
+/** The anywidget module: one store and one link per model (initialize), one view per place it is shown (render). */
+import "./hm.css";
+import { controlUrl, Link } from "./link";
+import { type KernelMessage, type Snapshot, Store } from "./model";
+import { mount } from "./view";
+
+interface Model {
+  get(name: string): unknown;
+  on(event: string, callback: (...args: never[]) => void): void;
+  off(event: string, callback: (...args: never[]) => void): void;
+  send(content: unknown): void;
+  widget_manager?: unknown;
+}
+interface Props { model: Model; signal?: AbortSignal; el: HTMLElement }
+interface Session { store: Store; link: Link }
+
+/** By view id: anywidget hands initialize and render different proxies of one model. */
+const sessions = new Map<string, Session>();
+
+/** What the host knows of the kernel, where it says: JupyterLab's widget manager holds the kernel connection. */
+function kernelState(model: Model): "" | "idle" | "busy" | "dead" | "reconnecting" {
+  const kernel = (model.widget_manager as { kernel?: { status?: string; connectionStatus?: string; isDisposed?: boolean } } | undefined)?.kernel;
+  if (!kernel) return "";
+  if (kernel.isDisposed || kernel.status === "dead" || kernel.status === "terminating") return "dead";
+  if (kernel.connectionStatus === "connecting" || kernel.connectionStatus === "disconnected" || /restarting/.test(kernel.status ?? "")) return "reconnecting";
+  return kernel.status === "idle" || kernel.status === "busy" ? kernel.status : "";
+}
+
+/** Must return at once: anywidget 0.11 loses every message of a model whose initialize takes longer than 2 s. */
+function open(model: Model, signal?: AbortSignal): Session {
+  let link!: Link;
+  const store = new Store(() => link.resync());
+  const text = (name: string) => (typeof model.get(name) === "string" ? (model.get(name) as string) : "");
+  link = new Link({
+    view: text("view_id"),
+    comm: (message) => model.send(message),
+    control: controlUrl(text("control_id")),
+    kernel: () => kernelState(model),
+  });
+  const session = { store, link };
+  const id = text("view_id");
+  sessions.set(id, session);
+
+  const boot = model.get("boot");
+  if (boot && typeof boot === "object" && (boot as Snapshot).t === "snapshot") store.receive(boot as Snapshot);
+  const onMessage = (message: KernelMessage) => {
+    if (!message || typeof message !== "object") return;
+    link.fromComm(message);
+    store.receive(message);
+    if (store.frozen) link.close();
+  };
+  const onGone = () => link.commGone();
+  model.on("msg:custom", onMessage);
+  model.on("comm:close", onGone);
+  if (!store.frozen) link.start();
+  signal?.addEventListener("abort", () => {
+    model.off("msg:custom", onMessage);
+    model.off("comm:close", onGone);
+    link.close();
+    sessions.delete(id);
+  });
+  return session;
+}
+
+function initialize({ model, signal }: Props): void {
+  open(model, signal);
+}
+
+function render({ model, el, signal }: Props): () => void {
+  const { store, link } = sessions.get(String(model.get("view_id") ?? "")) ?? open(model);
+  const turn = Number(model.get("turn")) || 0;
+  const unmount = mount(el, store, link, turn);
+  signal?.addEventListener("abort", unmount);
+  return unmount;
+}
+
+export default { initialize, render };

@@ -1,0 +1,180 @@
+/** Rows of the log: one line each (glyph, verb, object, facts), details below on demand. */
+import { commandBlock, valueBlock } from "./command";
+import type { Context } from "./context";
+import { compare, diffTable, stat } from "./diff";
+import { type Child, fill, h, say } from "./dom";
+import { escaped, label } from "./escapes";
+import { clock, took } from "./format";
+import { icon, spinner } from "./icons";
+import { picture } from "./markdown";
+import type { Entry, FileDiff, ToolEntry } from "./model";
+import { OutputView } from "./output";
+import { decided, decidedSentence, objectOf, restOf, VERBS } from "./words";
+
+/** How an entry is drawn. `update` is called when it changed, `tick` once a second while it runs. */
+export interface EntryView {
+  readonly node: HTMLElement;
+  update(entry: Entry): void;
+  tick?(): void;
+}
+
+/** A `details` row that builds its detail when it is opened, and leaves open or closed what the person chose. */
+export class Row {
+  readonly node = h("details", { class: "hm-tool" });
+  private readonly glyph = h("span", { class: "hm-glyph-box" });
+  private readonly verb = h("span", { class: "hm-verb" });
+  private readonly object = h("code", { class: "hm-obj" });
+  private readonly label = h("span", { class: "hm-sr" });
+  private readonly meta = h("span", { class: "hm-meta" });
+  private readonly detail = h("div", { class: "hm-agent" });
+  private readonly chevron = icon("chev", "hm-chev");
+  private readonly holder = h("div", { class: "hm-detail" }, this.detail);
+  private look = "";
+  /** True once the person opened or closed it. */
+  touched = false;
+
+  constructor(private readonly build: (into: HTMLElement) => void) {
+    const summary = h("summary", { class: "hm-row", onclick: () => { this.touched = true; } },
+      this.glyph, h("span", { class: "hm-row-main" }, this.verb, this.object), this.label, this.meta, this.chevron);
+    this.node.append(summary, this.holder);
+    this.node.addEventListener("toggle", () => { if (this.node.open) this.build(this.detail); });
+  }
+
+  get open(): boolean { return this.node.open; }
+
+  /** Open or close it, unless the person did. */
+  auto(open: boolean): void {
+    if (this.touched || this.node.open === open) return;
+    this.node.open = open;
+    if (open) this.build(this.detail);
+  }
+
+  /** Draw the detail again if it is to be seen. */
+  refresh(): void { if (this.node.open) this.build(this.detail); }
+
+  set(options: { state: "run" | "bad" | "done" | "off" | "wait" | "thought" | "note"; verb: Child[]; object?: string; prose?: boolean; status: string; meta: Child[]; detail: boolean }): void {
+    const look = options.state;
+    if (look !== this.look) {
+      this.look = look;
+      this.node.classList.toggle("hm-tool-run", look === "run");
+      this.node.classList.toggle("hm-tool-bad", look === "bad");
+      fill(this.glyph, look === "run" ? spinner() : look === "bad" ? icon("cross", "hm-glyph-bad") : look === "wait" ? icon("clock", "hm-glyph-wait")
+        : icon(look === "done" ? "check" : look === "thought" ? "thought" : look === "note" ? "info" : "off", "hm-glyph"));
+    }
+    fill(this.verb, ...options.verb);
+    const object = options.object ?? "";
+    this.object.hidden = !object;
+    this.object.classList.toggle("hm-obj-text", !!options.prose);
+    fill(this.object, ...label(object, 300));
+    say(this.label, options.status ? ` (${options.status}) ` : "");
+    const facts = options.meta.filter(Boolean);
+    fill(this.meta, ...facts.flatMap((m, i) => (i ? [h("span", { class: "hm-sr" }, ", "), m] : [m])));
+    this.node.classList.toggle("hm-tool-flat", !options.detail);
+  }
+}
+
+const STATUS: Record<string, string> = {
+  drafting: "being written", pending: "waiting", running: "running", completed: "finished", failed: "failed", denied: "denied", skipped: "skipped", interrupted: "interrupted",
+};
+
+export function fileTables(diffs: FileDiff[]): HTMLElement[] {
+  return diffs.map((file) => {
+    const diff = compare(file);
+    return h("div", { class: "hm-file" },
+      h("div", { class: "hm-file-head" }, h("code", null, ...escaped(file.path)), stat(diff)),
+      h("div", { class: "hm-agent" }, diffTable(diff, !file.partial)));
+  });
+}
+
+export class ToolRow implements EntryView {
+  readonly node: HTMLElement;
+  readonly row = new Row((into) => this.build(into));
+  private entry!: ToolEntry;
+  private output: OutputView | null = null;
+  private outputOf: ToolEntry | null = null;
+  private built = "";
+  private readonly time = h("span");
+  private seen = "";
+
+  constructor(private readonly ctx: Context) { this.node = this.row.node; }
+
+  get quiet(): boolean {
+    return this.entry.status === "completed" && (this.entry.category === "read" || this.entry.category === "search") && !this.row.touched && !this.entry.decision;
+  }
+
+  update(entry: Entry): void {
+    const before = this.entry as ToolEntry | undefined;
+    this.entry = entry as ToolEntry;
+    // Appended output changes the detail only.
+    const seen = before === this.entry ? this.seen : "";
+    if (seen !== this.entry.status) this.draw();
+    this.seen = this.entry.status;
+    this.row.refresh();
+  }
+
+  private draw(): void {
+    const e = this.entry;
+    const elsewhere = this.ctx.store.elsewhere.has(e.call_id);
+    const running = e.status === "running" || e.status === "drafting";
+    const { text } = objectOf(e);
+    const meta: Child[] = [];
+    if (e.decision && (e.decision.outcome !== "allowed" || e.decision.by !== "agent" || elsewhere)) {
+      meta.push(h("span", null, decided(e.decision, elsewhere, e.diffs.length)));
+    } else if (e.status === "denied" || e.status === "skipped" || e.status === "interrupted") meta.push(h("span", null, e.status));
+    else if (e.decision) meta.push(h("span", { class: "hm-meta-x" }, decided(e.decision, elsewhere, e.diffs.length)));
+    if (e.status === "drafting") meta.push(h("span", null, "being written"));
+    if (e.status === "failed") meta.push(h("span", { class: "hm-bad-text" }, "failed"));
+    if (e.status === "interrupted" && e.decision?.outcome === "allowed") meta.push(h("span", null, "interrupted"));
+    if (e.diffs.length) {
+      const counts = e.diffs.filter((d) => e.decision?.files?.includes(d.path) ?? true).map(compare);
+      meta.push(stat({ hunks: [], note: "", added: sum(counts.map((c) => c.added)), removed: sum(counts.map((c) => c.removed)) }));
+    }
+    meta.push(this.time);
+    this.row.set({
+      state: running ? "run" : e.status === "failed" ? "bad" : e.status === "completed" ? "done" : e.status === "pending" ? "wait" : "off",
+      verb: VERBS[e.category] ? [VERBS[e.category] as string] : label(e.name || "Tool"),
+      object: text, status: STATUS[e.status] ?? e.status, meta, detail: true,
+    });
+    this.tick();
+    const note = !!e.decision?.note && e.decision.outcome === "denied";
+    this.row.auto((e.status === "running" && e.category === "shell") || e.status === "failed" || note || (e.status === "denied" && note));
+  }
+
+  tick(): void {
+    const { started, ended, status, decision } = this.entry;
+    const running = status === "running";
+    const never = status === "denied" || status === "skipped" || status === "pending" || (decision && decision.outcome !== "allowed");
+    say(this.time, never || started === null || (!running && ended === null) ? ""
+      : ended !== null ? took(ended - started) : clock(this.ctx.store.now() - started));
+    this.time.hidden = !this.time.textContent;
+  }
+
+  private build(into: HTMLElement): void {
+    const e = this.entry;
+    const { text, key } = objectOf(e);
+    const rest = restOf(e.input, e.diffs.length ? ["path", "file_path", "content", "old", "new", "old_string", "new_string", "edits", "files"] : [key]);
+    const whole = text.includes("\n") || text.length > 64;
+    // What stands above the output changes rarely; the output changes at every piece.
+    const built = JSON.stringify([e.status, e.decision, e.diffs.length, e.images.length, text, rest]);
+    if (built !== this.built || !this.outputOf) {
+      this.built = built;
+      const sentence = decidedSentence(e, this.ctx.store.state.capabilities.deny_note === "next_message");
+      this.output ??= new OutputView();
+      fill(into,
+        sentence && h("div", { class: "hm-decided" }, ...escaped(sentence.lead), sentence.note && h("q", null, ...escaped(sentence.note)), sentence.tail),
+        whole && (e.category === "shell" ? commandBlock(text) : key ? valueBlock(text, key) : null),
+        rest !== null && valueBlock(rest),
+        fileTables(e.diffs), this.output.node,
+        e.images.map((image) => picture(`data:${image.mime};base64,${image.data}`, "Image from the tool")),
+        h("div", { class: "hm-help hm-empty" }, e.status === "running" ? "No output yet." : "No output."));
+    }
+    const output = this.output as OutputView;
+    output.update(e.output, this.outputOf !== e);
+    this.outputOf = e;
+    output.node.hidden = !e.output;
+    const empty = into.querySelector<HTMLElement>(":scope > .hm-empty");
+    if (empty) empty.hidden = into.childElementCount > 2 || !!e.output;
+  }
+}
+
+const sum = (numbers: number[]) => numbers.reduce((a, b) => a + b, 0);
