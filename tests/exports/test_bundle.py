@@ -163,7 +163,9 @@ def test_a_page_fetches_nothing_and_lists_its_turns() -> None:
 def test_the_sanitiser_for_nbval_can_be_found_and_read() -> None:
     import configparser
 
-    said = subprocess.run([sys.executable, "-m", "hm_jupyter.notebook.freeze"], capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-m", "hm_jupyter.notebook.freeze"], capture_output=True, text=True, check=True
+    )
     assert Path(said.stdout.strip()) == NBVAL_SANITIZE
     rules = configparser.RawConfigParser()
     rules.read(NBVAL_SANITIZE)

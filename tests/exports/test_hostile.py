@@ -12,14 +12,18 @@ import nh3
 import pytest
 from markdown_it import MarkdownIt
 
-from hm_jupyter.exports import ansi, documents, html, markdown, mime, text
+from hm_jupyter.exports import documents, html, markdown, mime, text
+from hm_jupyter.exports.ansi import lines as lines_of
+from hm_jupyter.exports.ansi import strip as text_of
 from hm_jupyter.exports.style import frozen
 from hm_jupyter.transcript import MessageEntry, Rope, Transcript
 
 from ..hostile import CORPUS, GROWING, LARGE
 from ..planting import KINDS, transcripts
 
-HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]")
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 ELEMENTS = {
     "style": set(), "div": {"class"}, "span": {"class", "style"}, "p": {"class"}, "details": {"class", "open"},
@@ -115,7 +119,9 @@ def without_jupyterlab_math(source: str) -> tuple[str, list[str]]:
     Told after its behaviour: delimiters count everywhere but for dollars in code; a formula ends at its own delimiter or
     is given up at an empty line; braces must balance.
     """
-    pieces = re.split(r"(\$\$?|\\(?:begin|end)\{[a-z]*\*?\}|\\[{}$]|[{}]|(?:\n\s*)+|@@\d+@@|\\\\(?:\(|\)|\[|\]))", source)
+    pieces = re.split(
+        r"(\$\$?|\\(?:begin|end)\{[a-z]*\*?\}|\\[{}$]|[{}]|(?:\n\s*)+|@@\d+@@|\\\\(?:\(|\)|\[|\]))", source
+    )
     ends = {"$": "$", "$$": "$$", "\\\\(": "\\\\)", "\\\\[": "\\\\]"}
     formulas: list[str] = []
     out: list[str] = []
@@ -137,8 +143,18 @@ def without_jupyterlab_math(source: str) -> tuple[str, list[str]]:
     return "".join(out), formulas
 
 
-MD_ELEMENTS = {tag: set() for tag in "p em strong s del pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr hr br".split()}
-MD_ELEMENTS |= {"a": {"href"}, "img": {"src", "alt"}, "code": {"class"}, "th": {"style"}, "td": {"style"}, "ol": {"start"}}
+MD_ELEMENTS = {
+    tag: set()
+    for tag in "p em strong s del pre blockquote ul ol li h1 h2 h3 h4 h5 h6 table thead tbody tr hr br".split()
+}
+MD_ELEMENTS |= {
+    "a": {"href"},
+    "img": {"src", "alt"},
+    "code": {"class"},
+    "th": {"style"},
+    "td": {"style"},
+    "ol": {"start"},
+}
 MD_VALUES = {"class": re.compile(r"language-[\w+]+"), "style": re.compile(r"text-align:(?:left|right|center)")}
 
 
@@ -156,7 +172,9 @@ def check_markdown(source: str) -> None:
     assert not HIDDEN.search(source)
     cut, formulas = without_jupyterlab_math(source)
     for given in (source, cut):
-        rendered = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"]).render(given)
+        rendered = (
+            MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"]).render(given)
+        )
         for n, formula in enumerate(formulas):
             formula = formula.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
             rendered = rendered.replace(f"@@{n}@@", formula)
@@ -199,9 +217,13 @@ def test_markdown_is_inert_in_nbconvert(name: str) -> None:
     for tag, attrs in seen.tags:
         assert tag not in ALARMING - {"img"}, tag
         for attr, value in attrs:
-            assert not re.match(r"on|srcset|srcdoc|action|formaction|style|data-", attr) or (attr == "style" and "text-align" in str(value))
+            assert not re.match(r"on|srcset|srcdoc|action|formaction|style|data-", attr) or (
+                attr == "style" and "text-align" in str(value)
+            )
             if attr in ("href", "src"):
-                assert re.match(r"https?:|mailto:|#|data:image/png" if attr == "href" else "data:image/png", value or ""), value
+                assert re.match(
+                    r"https?:|mailto:|#|data:image/png" if attr == "href" else "data:image/png", value or ""
+                ), value
 
 
 @pytest.mark.parametrize("name", CORPUS)
@@ -237,15 +259,15 @@ def test_every_kind_of_entry_is_planted() -> None:
 
 
 def test_terminal_escapes_leave_only_their_text() -> None:
-    assert ansi.strip("\x1b]8;;https://evil.example\x07here\x1b]8;;\x07 \x1b[2J\x1b[31mred\x1b[0m") == "here red"
-    assert ansi.strip("10%\r20%\r100%\ndone\r\n") == "100%\ndone\n"
-    assert ansi.strip("bo\bold") == "bold"
-    assert ansi.lines("\x1b[38;2;255;255;255mwhite") == ["white"], "no colour that could be the paper's"
+    assert text_of("\x1b]8;;https://evil.example\x07here\x1b]8;;\x07 \x1b[2J\x1b[31mred\x1b[0m") == "here red"
+    assert text_of("10%\r20%\r100%\ndone\r\n") == "100%\ndone\n"
+    assert text_of("bo\bold") == "bold"
+    assert lines_of("\x1b[38;2;255;255;255mwhite") == ["white"], "no colour that could be the paper's"
 
 
 def test_a_link_keeps_its_words_and_loses_a_target_that_is_not_allowed() -> None:
     page = html.prose.render("[press here](javascript:alert(1)) [join](src/join.py) [docs](https://a.example/b)")
-    assert 'press here (<code>javascript:alert(1)</code>)' in page
+    assert "press here (<code>javascript:alert(1)</code>)" in page
     assert "join (<code>src/join.py</code>)" in page
     assert page.count("<a ") == 1
     assert 'rel="noopener noreferrer"' in page
