@@ -1,15 +1,15 @@
 """Strings a hostile agent might send, for every test that shows agent text: live view, frozen cell, exports.
 
-``CORPUS`` is ``{name: text}``. What must never happen with any of them, in any field: script runs (it would set
-``window.pwned``), anything is fetched from ``evil.example``, an element or class of ours appears, a hidden character
-reaches the reader. ``GROWING`` are ``{name: f}`` whose ``f(n)`` is about ``n`` characters, for bounds on time.
+``CORPUS`` is ``{name: text}``. What must never happen with any of them, in any field: script runs (it would call
+``window.pwn``, which the test defines), anything is fetched from ``evil.example``, an element or class of ours appears,
+a hidden character reaches the reader. ``GROWING`` are ``{name: f}`` whose ``f(n)`` is about ``n`` characters, for bounds on time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-JS = "window.pwned=1"
+JS = "window.pwn()"  # no "=" in it: CommonMark takes no unquoted attribute that has one, and would hide the hole
 URL = "https://evil.example/x.png"
 
 CORPUS: dict[str, str] = {
