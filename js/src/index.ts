@@ -2,6 +2,8 @@
 import "./hm.css";
 import { controlUrl, Link } from "./link";
 import { type KernelMessage, type Snapshot, Store } from "./model";
+import { replaceOutputs } from "./saved";
+import { releaseInput } from "./stdin";
 import { mount } from "./view";
 
 interface Model {
@@ -45,6 +47,11 @@ function open(model: Model, signal?: AbortSignal): Session {
   if (boot && typeof boot === "object" && (boot as Snapshot).t === "snapshot") store.receive(boot as Snapshot);
   const onMessage = (message: KernelMessage) => {
     if (!message || typeof message !== "object") return;
+    if (message.t === "frozen") {
+      // Put into the document first: drawing what is about to be taken away would only flicker.
+      try { replaceOutputs(model.widget_manager, message.model_id, message.data); } catch { /* not JupyterLab's model */ }
+      return;
+    }
     link.fromComm(message);
     store.receive(message);
     if (store.frozen) link.close();
@@ -70,8 +77,14 @@ function render({ model, el, signal }: Props): () => void {
   const { store, link } = sessions.get(String(model.get("view_id") ?? "")) ?? open(model);
   const turn = Number(model.get("turn")) || 0;
   const unmount = mount(el, store, link, turn);
-  signal?.addEventListener("abort", unmount);
-  return unmount;
+  let asked = false;
+  const listening = store.subscribe(() => {
+    if (asked && !store.route.stdin) releaseInput(model.widget_manager, el);
+    asked = store.route.stdin;
+  });
+  const close = () => { listening(); unmount(); };
+  signal?.addEventListener("abort", close);
+  return close;
 }
 
 export default { initialize, render };

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,25 +48,46 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def lab_without_extension(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A server that lacks our extension, as where the kernel's environment is not the server's."""
+    started = Lab(tmp_path_factory.mktemp("bare-lab"), extension=False)
+    yield started
+    started.stop()
+
+
+class Opener:
+    """``open([cell, …])`` gives a notebook; its kernel is ended after the test, a screenshot is left in ``HM_SHOTS``."""
+
+    def __init__(self, browser: Browser, name: str) -> None:
+        self._browser = browser
+        self._name = re.sub(r"\W+", "-", name).strip("-")[:60]
+        self._opened: list[Notebook] = []
+
+    def __call__(self, lab: Lab, cells: list[str], **options: bool) -> Notebook:
+        name = f"{self._name}-{len(self._opened)}.ipynb"
+        self._opened.append(Notebook(lab, self._browser, name, cells, **options))
+        return self._opened[-1]
+
+    def close(self) -> None:
+        for notebook in self._opened:
+            if shots := os.environ.get("HM_SHOTS"):
+                Path(shots).mkdir(parents=True, exist_ok=True)
+                notebook.page.screenshot(path=str(Path(shots) / f"{notebook.path.stem}.png"))
+            notebook.close()
+
+
 @pytest.fixture
-def open_notebook(
-    lab: Lab, browser: Browser, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., Notebook]]:
-    """``open_notebook([cell, …])``: after the test its kernel is ended; a failure leaves a screenshot in HM_SHOTS."""
-    opened: list[Notebook] = []
+def opener(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Opener]:
+    made = Opener(browser, request.node.name)
+    yield made
+    made.close()
 
-    def open(cells: list[str], **options: bool) -> Notebook:
-        name = re.sub(r"\W+", "-", request.node.name).strip("-")[:60]
-        opened.append(Notebook(lab, browser, f"{name}-{len(opened)}.ipynb", cells, **options))
-        return opened[-1]
 
-    yield open
-    shots = os.environ.get("HM_SHOTS")
-    for notebook in opened:
-        if shots:
-            Path(shots).mkdir(parents=True, exist_ok=True)
-            notebook.page.screenshot(path=str(Path(shots) / f"{notebook.path.stem}.png"))
-        notebook.close()
+@pytest.fixture
+def open_notebook(lab: Lab, opener: Opener) -> Callable[..., Notebook]:
+    """``open_notebook([cell, …])`` in the Lab of all tests."""
+    return partial(opener, lab)
 
 
 @pytest.fixture
