@@ -67,7 +67,9 @@ def _finish(call: ToolCall, host: Host, result: Result, message: Message) -> Non
         fields["files"] = [c.to_json() for c in result.changes]
     if result.exit_code is not None:
         fields["exit_code"] = result.exit_code
-    if message.outcome != "done":
+    if message.outcome == "denied":
+        fields["refused"] = True
+    elif message.outcome != "done":
         fields["outcome"] = message.outcome
     host.emit(
         "tool_result", tool=call.tool, call_id=call.id, text=result.text, is_error=result.is_error,

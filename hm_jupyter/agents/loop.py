@@ -190,7 +190,5 @@ class Turn:
                 head = {"tool": call.tool, "call_id": call.id}
                 self._host.emit("tool_call", **head, summary=summary, input=call.input)
                 self._host.emit("tool_result", **head, text=text, is_error=True, outcome=outcome, entry=entry)
-            self._session.history.append(
-                Message(entry, "tool", text, call_id=call.id, is_error=True, outcome=outcome)
-            )
+            self._session.history.append(Message(entry, "tool", text, call_id=call.id, is_error=True, outcome=outcome))
         self._open = []

@@ -22,7 +22,7 @@ _HIGH = 256 * 1024
 
 
 class LineReader:
-    """Calls ``on_line(bytes)`` for each line of a file descriptor, ``on_line(None)`` for one too long, then ``on_end``."""
+    """Calls ``on_line`` with each line of a file descriptor (None for one too long), then ``on_end``."""
 
     def __init__(self, fd: int, on_line: Callable[[bytes | None], None], on_end: Callable[[], None]) -> None:
         self._fd = fd

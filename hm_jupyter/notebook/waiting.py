@@ -3,13 +3,12 @@
 Runs on the kernel's main thread and waits only on what an interrupt breaks at once. It decides nothing itself
 (``asking.py`` knows what a line means, the session's controller carries it out) and shows no transcript.
 
-One limit is known: ``input()`` cannot be taken back. Where a decision comes by another route while it waits (a magic in
-another front-end, the agent withdrawing), the cell notices once the line is answered, and says that it was not used.
+Where a decision comes by another route while ``input()`` waits, the line is taken back (``line.py``) if this cell runs on
+the main thread; else it is noticed once the line was answered, which then says that it was not used.
 """
 
 from __future__ import annotations
 
-import builtins
 import logging
 import threading
 import time
@@ -21,6 +20,7 @@ from ..errors import HmError, NotWaiting
 from ..session.runtime import runtime
 from ..transcript import Append, Op, Pending
 from . import asking, views
+from .line import Line
 
 if TYPE_CHECKING:
     from ..session.session import Session
@@ -71,6 +71,7 @@ class _Watch:
         self.session = session
         self.turn = turn
         self.wake = threading.Event()
+        self.asked: tuple[Pending, Line] | None = None  # the input line that waits now, and for what
         self._stop: Callable[[], None] | None = None
         runtime().call_soon(self._start)  # not waited for: nothing here is to be broken half-way by an interrupt
 
@@ -82,6 +83,9 @@ class _Watch:
     def _listen(self, seq: int, ops: list[Op]) -> None:
         if any(type(op) is not Append for op in ops):
             self.wake.set()
+            asked = self.asked
+            if asked is not None and not _still(self.session, asked[0]):
+                asked[1].take_back()
 
     def close(self) -> None:
         """Stop listening."""
@@ -101,7 +105,7 @@ def _until_done(watch: _Watch, deadline: float, *, ask: bool) -> None:
         if request is None:
             watch.wake.wait(POLL)
             watch.wake.clear()
-        elif not _ask(watch.session, request):
+        elif not _ask(watch, request):
             ask = False
             # It said it could and then could not: from here on the turn is unattended.
             runtime().call_soon(watch.session.controller.decider.nobody_here)
@@ -119,21 +123,26 @@ def _unheard(session: Session, seen: dict[str, float]) -> Pending | None:
     return waiting if now - since >= GRACE or not views.views_of(session) else None
 
 
-def _ask(session: Session, request: Pending) -> bool:
+def _ask(watch: _Watch, request: Pending) -> bool:
     """Ask until the line decides, or the request no longer waits. False when this front-end cannot ask after all."""
+    session = watch.session
     print(asking.describe(request), flush=True)  # noqa: T201
     runtime().call_soon(_deciding, session, True)
     try:
         while _still(session, request):
+            line = Line()
+            watch.asked = (request, line)
             try:
-                line = builtins.input(asking.prompt(request))  # a kernel puts its own in place while a cell runs
+                text = line.read(asking.prompt(request)) if _still(session, request) else None
             except Exception as error:  # StdinNotImplementedError (ipykernel), EOFError, OSError: all mean "no"
                 log.debug("input() is not to be had: %r", error)
                 return False
-            if not _still(session, request):
-                print("That was decided elsewhere meanwhile; your answer was not used.")  # noqa: T201
+            finally:
+                watch.asked = None
+            if text is None or not _still(session, request):
+                print("That was decided elsewhere meanwhile.")  # noqa: T201
                 return True
-            meant = asking.meaning(request, line)
+            meant = asking.meaning(request, text)
             if isinstance(meant, str):
                 print(meant)  # noqa: T201
                 continue

@@ -1,9 +1,9 @@
 """The client side of hm RPC, sans-I/O: lines of ``hm agent --rpc`` become events, commands become its lines.
 
 The whole document "RPC protocol" is here and in the modules beside it: :mod:`hm_send` (commands as JSON),
-:mod:`hm_calls` (tool calls, approvals, questions), :mod:`hm_read` (tolerant readers), :mod:`hm_flags` (start options).
-This one knows the session, turns, messages and which response belongs to which command. It does not know processes,
-time, policies or how anything is shown.
+:mod:`hm_messages`, :mod:`hm_calls`, :mod:`hm_requests` (approvals and questions), :mod:`hm_read` (tolerant readers),
+:mod:`hm_flags` (start options). This one knows the session, its turns, and which response belongs to which command. It
+does not know processes, time, policies or how anything is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from ..events import (
     SessionStarted,
     SessionUpdated,
     StopReason,
-    TextAppended,
     TurnEnded,
     TurnStarted,
     UnknownReceived,
@@ -35,6 +34,8 @@ from ..events import (
 from . import hm_read as read
 from .base import Adapter, Step
 from .hm_calls import Calls
+from .hm_messages import Messages
+from .hm_requests import Requests
 from .hm_send import to_wire
 
 _STOP_REASONS = frozenset(get_args(StopReason))
@@ -67,22 +68,19 @@ class HmAdapter(Adapter):
             export=True,
             state=True,
         )
-        self._calls = Calls(agent_approve)
+        self._messages = Messages(self._begin)
+        self._calls = Calls()
+        self._requests = Requests(self._calls, agent_approve)
         self._sent: dict[str, Command] = {}  # wire id -> command whose response has not come
         self._unread: dict[str, tuple[str, str]] = {}  # message id -> (kind, text): the model has not seen it yet
         self._dropping: dict[str, list[str]] = {}  # abort's id -> the messages it drops
         self._running = False
         self._prompt = ""  # the command that started the running turn
         self._early: set[str] = set()  # prompts whose turn began before their response
-        self._aborted = False
-        self._serial = 0
-        self._message = ""  # the assistant message being written ("": none, or nothing of it yet)
-        self._parts: list[str] = []
-        self._thought = ""
-        self._stream: str | None = None  # where the next text_delta goes with no further ado
+        self._aborts: set[str] = set()  # the aborts sent in this turn and not refused
         self._handlers: dict[str, Callable[[dict[str, Any], list[Event]], None]] = {
-            "text_delta": self._on_text_delta,
-            "thinking_delta": self._on_thinking_delta,
+            "text_delta": self._messages.text_delta,
+            "thinking_delta": self._messages.thinking_delta,
             "tool_output": self._calls.output,
             "response": self._on_response,
             "session_start": self._on_session_start,
@@ -91,10 +89,10 @@ class HmAdapter(Adapter):
             "message_end": self._on_message_end,
             "tool_start": self._in_turn(self._calls.draft),
             "tool_call": self._in_turn(self._calls.call),
-            "tool_result": self._calls.result,
-            "approval_needed": self._in_turn(self._calls.approval_needed),
-            "approval": self._calls.approval,
-            "question": self._in_turn(self._calls.question),
+            "tool_result": self._requests.result,
+            "approval_needed": self._in_turn(self._requests.approval_needed),
+            "approval": self._requests.approval,
+            "question": self._in_turn(self._requests.question),
             "usage": self._on_usage,
             "compaction_start": self._on_compaction_start,
             "compaction_end": self._on_compaction_end,
@@ -129,10 +127,11 @@ class HmAdapter(Adapter):
             self._unread[command.id] = (command.type, command.text)
             self._note_steering()
         elif isinstance(command, Abort):
-            self._aborted = self._running or self._waiting_prompt() is not None
+            if self._running or self._waiting_prompt() is not None:
+                self._aborts.add(command.id)
             self._dropping[command.id] = [i for i, (kind, _) in self._unread.items() if kind != "prompt"]
         elif isinstance(command, (Approve, Answer)):
-            self._calls.sent(command)
+            self._requests.sent(command)
         return Step([], [to_wire(command, wire_id)])
 
     def stop(self) -> Step:
@@ -157,7 +156,7 @@ class HmAdapter(Adapter):
         for name in ("modes", "models"):
             if isinstance(value.get(name), list):
                 more[name] = read.texts(value[name])
-                self._calls.extended = True
+                self._requests.extended = True
         if isinstance(value.get("title"), str):
             more["title"] = value["title"]
         if more:
@@ -166,8 +165,8 @@ class HmAdapter(Adapter):
     def _on_session_end(self, value: dict[str, Any], out: list[Event]) -> None:
         """The orderly goodbye. Its usage is the sum of what came before, so it is told but not counted again."""
         if self._running:
-            reason: StopReason = "cancelled" if self._aborted else "agent_exited"
-            error = "" if self._aborted else "The agent ended its session before the turn was over; start it again."
+            reason: StopReason = "cancelled" if self._aborts else "agent_exited"
+            error = "" if self._aborts else "The agent ended its session before the turn was over; start it again."
             self._end_turn(reason, error, out)
         code = value.get("exit_code")
         refused = value.get("refused")
@@ -188,8 +187,11 @@ class HmAdapter(Adapter):
         out.append(CompactionStarted(read.text(value.get("focus"))))
 
     def _on_compaction_end(self, value: dict[str, Any], out: list[Event]) -> None:
-        # The document does not give the fields; these are the likely ones.
+        # The document does not give the fields; these are our agent's.
         out.append(CompactionEnded(read.text(value.get("summary")), read.text(value.get("error"))))
+        context = read.count(value.get("context"))
+        if context is not None:
+            out.append(SessionUpdated({"context": context}))
 
     def _on_strange(self, value: Any, out: list[Event]) -> None:
         name = value.get("type") if isinstance(value, dict) else None
@@ -206,7 +208,7 @@ class HmAdapter(Adapter):
     ) -> Callable[[dict[str, Any], list[Event]], None]:
         def within(value: dict[str, Any], out: list[Event]) -> None:
             self._begin(out)
-            self._close_thought(out)
+            self._messages.close_thought(out)
             handler(value, out)
 
         return within
@@ -223,6 +225,7 @@ class HmAdapter(Adapter):
     def _start_turn(self, prompt: str, out: list[Event]) -> None:
         self._running = True
         self._prompt = prompt
+        self._calls.end()  # what trickled in while idle belongs to no turn
         out.append(TurnStarted(prompt))
 
     def _on_turn_end(self, value: dict[str, Any], out: list[Event]) -> None:
@@ -230,7 +233,7 @@ class HmAdapter(Adapter):
             return
         error = read.text(value.get("error"))
         said = value.get("stop_reason")
-        if self._aborted:
+        if self._aborts:
             self._end_turn("cancelled", "", out)
         elif isinstance(said, str) and said in _STOP_REASONS:
             self._end_turn(said, error, out)  # type: ignore[arg-type]
@@ -238,10 +241,12 @@ class HmAdapter(Adapter):
             self._end_turn("error" if error else "end_turn", error, out)
 
     def _end_turn(self, reason: StopReason, error: str, out: list[Event]) -> None:
-        self._close_thought(out)
-        self._calls.end(out, aborted=self._aborted)
-        self._forget_message()
-        self._running = self._aborted = False
+        self._messages.close_thought(out)
+        self._requests.end(out, aborted=bool(self._aborts))
+        self._calls.end()
+        self._messages.forget()
+        self._running = False
+        self._aborts.clear()
         self._unread.pop(self._prompt, None)
         self._note_steering()
         out.append(TurnEnded(reason, error))
@@ -255,40 +260,10 @@ class HmAdapter(Adapter):
 
     # ---- messages ---------------------------------------------------------------------------------------------------
 
-    def _on_text_delta(self, value: dict[str, Any], out: list[Event]) -> None:
-        text = value.get("text")
-        if type(text) is not str:
-            out.append(UnknownReceived("text_delta", value))
-            return
-        stream = self._stream
-        if stream is None:
-            if not text:
-                return
-            self._begin(out)
-            self._close_thought(out)
-            self._message = self._message or self._new_id("m")
-            stream = self._stream = self._message
-        self._parts.append(text)
-        out.append(TextAppended(stream, text))
-
-    def _on_thinking_delta(self, value: dict[str, Any], out: list[Event]) -> None:
-        text = read.text(value.get("text"))
-        if text:
-            self._begin(out)
-            self._stream = None
-            self._thought = self._thought or self._new_id("t")
-            out.append(TextAppended(self._thought, text, "thought"))
-
     def _on_message_start(self, value: dict[str, Any], out: list[Event]) -> None:
-        """Nothing to show yet: a message that holds only tool calls leaves no empty bubble."""
-        if read.text(value.get("role"), "assistant") != "assistant":
-            return
-        self._begin(out)
-        self._close_thought(out)
-        if self._parts:
-            out.append(MessageUpdated(self._message, final=True))
-        self._forget_message()
-        self._calls.new_message(out)
+        if read.text(value.get("role"), "assistant") == "assistant":
+            self._messages.start(out)
+            self._calls.new_message(out)
 
     def _on_message_end(self, value: dict[str, Any], out: list[Event]) -> None:
         role = read.text(value.get("role"), "assistant")
@@ -297,42 +272,17 @@ class HmAdapter(Adapter):
             self._begin(out)
             self._on_user_message(read.text(text), out)
         elif role == "assistant":
-            self._close_thought(out)
-            self._on_assistant_message(read.text(text), out)
+            self._messages.end(read.text(text), value.get("interrupted") is not True, out)
         elif role != "tool":  # of a batch's results nothing is left to show (hm RPC, "A session")
             out.append(UnknownReceived("message_end", value))
 
     def _on_user_message(self, text: str, out: list[Event]) -> None:
-        """The model has read a message of ours: the oldest unread one with that text."""
-        for message_id, (_, sent) in self._unread.items():
-            if sent == text:
-                del self._unread[message_id]
-                self._note_steering()
-                break
-        out.append(MessageUpdated(self._new_id("u"), "user", text, final=True))
-
-    def _on_assistant_message(self, text: str, out: list[Event]) -> None:
-        """The whole text. What was streamed already is not told twice, and what differs is put right."""
-        if self._parts:
-            # "" with text streamed is an agent that leaves the text out: what was read stays.
-            same = not text or text == "".join(self._parts)
-            out.append(MessageUpdated(self._message, text=None if same else text, final=True))
-        elif text:
-            self._begin(out)
-            out.append(MessageUpdated(self._new_id("m"), text=text, final=True))
-        self._forget_message()
-
-    def _close_thought(self, out: list[Event]) -> None:
-        if self._thought:
-            out.append(MessageUpdated(self._thought, "thought", final=True))
-            self._thought = ""
-
-    def _forget_message(self) -> None:
-        self._message, self._parts, self._stream = "", [], None
-
-    def _new_id(self, prefix: str) -> str:
-        self._serial += 1
-        return f"{prefix}{self._serial}"
+        """The model has read a message of ours: the oldest unread one with that text, else the oldest."""
+        mine = next((i for i, (_, sent) in self._unread.items() if sent == text), next(iter(self._unread), None))
+        if mine is not None:
+            del self._unread[mine]
+            self._note_steering()
+        out.append(MessageUpdated(self._messages.new_id("u"), "user", text, final=True))
 
     def _note_steering(self) -> None:
         self._calls.steered = any(kind == "steer" for kind, _ in self._unread.values())
@@ -348,10 +298,7 @@ class HmAdapter(Adapter):
             ok = "error" not in value
         error = read.text(value.get("error"))
         if command is None:
-            name = read.text(value.get("command")) or "a line"
-            said = error or ("it was carried out" if ok else "no reason given")
-            text = f"The agent answered {name} of which we know nothing ({said}); nothing waits for it."
-            out.append(NoticeRaised(text, "info" if ok else "warning", _brief(value)))
+            out.append(_unmatched(value, ok, error))
             return
         data = value.get("data")
         if ok:
@@ -368,7 +315,7 @@ class HmAdapter(Adapter):
                 self._early.discard(command.id)
             else:
                 if self._running:  # begun by itself and never ended: a new turn says that it is over
-                    self._end_turn("end_turn", "", out)
+                    self._end_turn("cancelled" if self._aborts else "end_turn", "", out)
                 self._start_turn(command.id, out)
         elif isinstance(command, Abort):
             dropped = [i for i in self._dropping.pop(command.id, ()) if self._unread.pop(i, None)]
@@ -376,7 +323,7 @@ class HmAdapter(Adapter):
             if dropped:
                 out.append(MessagesDropped(dropped))
         elif isinstance(command, Answer):
-            self._calls.accepted(command, out)
+            self._requests.accepted(command, out)
         elif kind == "set_mode":
             out.append(SessionUpdated({"mode": command.mode}))  # type: ignore[union-attr]
         elif isinstance(command, SetModel):
@@ -390,7 +337,7 @@ class HmAdapter(Adapter):
                 out.append(SessionUpdated(changed))
             if kind == "get_state":
                 missed: list[Event] = []
-                self._calls.restore(data, missed)
+                self._requests.restore(data, missed)
                 if missed:
                     self._begin(out)
                     out.extend(missed)
@@ -402,12 +349,23 @@ class HmAdapter(Adapter):
                 self._note_steering()
                 out.append(MessagesDropped([command.id]))
         elif isinstance(command, (Approve, Answer)):
-            self._calls.refused(command)
+            self._requests.refused(command)
         if isinstance(command, Abort):
             self._dropping.pop(command.id, None)
-            self._aborted = False
+            self._aborts.discard(command.id)
         elif isinstance(command, Prompt) and not self._running and self._waiting_prompt() is None:
-            self._aborted = False
+            self._aborts.clear()
+
+
+def _unmatched(value: dict[str, Any], ok: bool, error: str) -> NoticeRaised:
+    """A response that nothing waits for: to a line that could not be read (id null), or to nothing of ours."""
+    said = error[:300] or ("done" if ok else "no reason given")
+    if value.get("id") is None and not ok:
+        text = f"The agent could not use a line we sent ({said}). If something you did had no effect, do it again."
+    else:
+        name = read.text(value.get("command"))[:40] or "a command"
+        text = f"The agent answered {name}, which we did not send or which was answered before ({said}). Go on."
+    return NoticeRaised(text, "info" if ok else "warning", _brief(value))
 
 
 def _brief(value: Any) -> str:

@@ -1,90 +1,50 @@
-"""Tool calls as the hm wire tells them: drafts, arguments, approvals, questions, results.
+"""Tool calls as the hm wire tells them: drafts, arguments, output, results.
 
-:class:`Calls` remembers what one turn needs: which draft a call belongs to, what a call was given (an approval may
-leave it out), what we decided or answered (the wire says it only in part). It does not know turns, messages or
-responses; :class:`hm_jupyter.protocols.hm.HmAdapter` owns it and tells it when those matter.
+:class:`Calls` remembers what one turn needs of its calls: which draft became which call, what each was given (an
+approval may leave it out), what it would change. What a person is asked about them is
+:mod:`hm_jupyter.protocols.hm_requests`; turns and messages are not known here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from ..commands import Answer, Approve
-from ..events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    Event,
-    FileDiff,
-    NoticeRaised,
-    QuestionRequested,
-    QuestionResolved,
-    ToolCallUpdated,
-    ToolOutputAppended,
-    ToolStatus,
-    UnknownReceived,
-)
+from ..events import Event, FileDiff, ToolCallUpdated, ToolOutputAppended, ToolStatus, UnknownReceived
 from . import hm_read as read
 
-_EXTENDED = ("rule", "reason", "cwd", "files")
-_BY: dict[str, Literal["you", "agent"]] = {"user": "you", "flag": "agent", "rule": "agent"}
+_OUTCOMES: dict[Any, ToolStatus] = {"skipped": "skipped", "interrupted": "interrupted"}
 
 
 @dataclass(slots=True)
-class _Call:
+class Call:
+    """One tool call. ``planned``: the changes it would make; ``applied``: those a decision left of them."""
+
     tool: str
     category: str
     title: str = ""
     input: Any = None
     planned: list[FileDiff] = field(default_factory=list)
     status: ToolStatus = "pending"
+    asked: bool = False
     over: bool = False
     streamed: bool = False
     applied: list[FileDiff] | None = None
 
     @property
     def open(self) -> bool:
+        """Runs, or may still run."""
         return not self.over and self.status != "denied"
 
 
 class Calls:
-    """The tool calls of the running turn.
+    """The tool calls of the running turn."""
 
-    Args:
-        agent_approve: the agent's own ``--approve``: "all" and "edits" mark the approvals it decides itself.
-    """
-
-    def __init__(self, agent_approve: str = "ask") -> None:
-        self.agent_approve = agent_approve
-        self.extended = False  # the agent writes our extensions, so that a missing one says something
+    def __init__(self) -> None:
         self.steered = False  # a steer is on its way: what has not started will be skipped
-        self._calls: dict[str, _Call] = {}
+        self._calls: dict[str, Call] = {}
         self._drafts: list[tuple[str, str]] = []
         self._serial = 0
-        self._approvals: set[str] = set()
-        self._questions: set[str] = set()
-        self._decisions: dict[str, list[Approve]] = {}
-        self._answers: dict[str, list[Answer]] = {}
-
-    # ---- what we sent -----------------------------------------------------------------------------------------------
-
-    def sent(self, command: Approve | Answer) -> None:
-        """A decision or an answer is on its way."""
-        if isinstance(command, Approve):
-            self._decisions.setdefault(command.request_id, []).append(command)
-        else:
-            self._answers.setdefault(command.request_id, []).append(command)
-
-    def refused(self, command: Approve | Answer) -> None:
-        """The agent did not take it (too late, or twice): it decided nothing."""
-        kept = self._decisions if isinstance(command, Approve) else self._answers
-        kept[command.request_id] = [c for c in kept.get(command.request_id, []) if c.id != command.id]  # type: ignore[misc]
-
-    def accepted(self, answer: Answer, out: list[Event]) -> None:
-        """The agent took our answer; hm writes no event that says so."""
-        if answer.request_id in self._questions:
-            self._questions.discard(answer.request_id)
-            out.append(_answered(answer))
 
     # ---- what the agent says ----------------------------------------------------------------------------------------
 
@@ -106,8 +66,8 @@ class Calls:
             call_id = f"call:{self._serial}"
         tool = read.text(value.get("tool"))
         arguments = value.get("input")
-        waits = any(call.open for call in self._calls.values())
-        call = _Call(
+        waits = self.steered or any(call.open for call in self._calls.values())
+        call = Call(
             tool,
             read.category(tool, value.get("category")),
             read.text(value.get("summary")),
@@ -135,31 +95,26 @@ class Calls:
         if not call_id:
             out.append(UnknownReceived("tool_output", value))
             return
-        call = self._known(call_id, value, out)
-        self._set_status(call_id, call, "running", out)
+        call = self.known(call_id, value, out)
+        self.set_status(call_id, call, "running", out)
         if text:
             call.streamed = True
             out.append(ToolOutputAppended(call_id, text))
 
     def result(self, value: dict[str, Any], out: list[Event]) -> None:
-        """``tool_result``: the call is over. It settles an approval or a question that is still open, too."""
+        """``tool_result``: the call is over."""
         call_id = read.text(value.get("call_id"))
         if not call_id:
             out.append(UnknownReceived("tool_result", value))
             return
-        call = self._known(call_id, value, out)
-        error = value.get("is_error")
-        failed = error if isinstance(error, bool) else bool(read.count(value.get("exit_code")))
-        if call_id in self._approvals:
-            self._resolve(call_id, call, not failed, {}, out)
-        if call_id in self._questions:
-            self._questions.discard(call_id)
-            answers = self._answers.get(call_id)
-            out.append(_answered(answers[0]) if answers else QuestionResolved(call_id, "withdrawn", by="agent"))
+        call = self.known(call_id, value, out)
+        failed = read.failed(value)
         if call.status == "denied" or value.get("refused") is True:
             call.status = "denied"
         else:
-            call.status = "failed" if failed else "completed"
+            outcome = value.get("outcome")
+            known = _OUTCOMES.get(outcome) if isinstance(outcome, str) else None
+            call.status = known or ("failed" if failed else "completed")
         diffs = read.file_changes(value.get("files"))
         if diffs is None and call.status == "completed" and call.category == "edit":
             diffs = call.planned if call.applied is None else call.applied
@@ -170,112 +125,7 @@ class Calls:
         call.over, call.input, call.planned, call.applied = True, None, [], None
         self._start_next(out)
 
-    def approval_needed(self, value: dict[str, Any], out: list[Event]) -> None:
-        """``approval_needed``: everything a person must see to decide, from the event or else from its call."""
-        call_id = read.text(value.get("call_id"))
-        if not call_id:
-            out.append(
-                NoticeRaised(
-                    "The agent asks for approval of a call but does not name it, so it cannot be decided; "
-                    "stop the turn if it does not go on.",
-                    detail=read.text(value.get("command")) or read.text(value.get("summary")),
-                )
-            )
-            return
-        call = self._known(call_id, value, out)
-        self.extended = self.extended or any(name in value for name in _EXTENDED)
-        given = value.get("category")
-        category = call.category if given is None else read.category(call.tool, given)
-        arguments = call.input if call.input is not None else value.get("input")
-        files = read.file_changes(value.get("files"))
-        if files is not None:
-            call.planned = files
-        elif category != "shell" and not call.planned:
-            call.planned = read.planned_changes(arguments)
-        rule = read.text(value.get("rule"))
-        self._approvals.add(call_id)
-        self._set_status(call_id, call, "pending", out)
-        out.append(
-            ApprovalRequested(
-                call_id,
-                call_id,
-                tool=read.text(value.get("tool")) or call.tool,
-                category=category,
-                summary=read.text(value.get("summary")) or call.title,
-                command=read.text(value.get("command")) or read.command_line(arguments),
-                cwd=read.text(value.get("cwd")) or read.working_folder(arguments),
-                paths=read.texts(value.get("paths")) or read.touched_paths(arguments, call.planned),
-                diffs=list(call.planned),
-                input=arguments,
-                rule=rule,
-                reason=read.text(value.get("reason")),
-                # hm does not say which calls allow it; an agent that names rules offers it only with one.
-                for_session=bool(rule) or not self.extended,
-                auto=self.agent_approve == "all" or (self.agent_approve == "edits" and category == "edit"),
-            )
-        )
-
-    def approval(self, value: dict[str, Any], out: list[Event]) -> None:
-        """``approval``: decided, by whomever (hm RPC, "Approvals"): with ``edits`` and ``all`` without our approve."""
-        call_id = read.text(value.get("call_id"))
-        if not call_id:
-            out.append(UnknownReceived("approval", value))
-            return
-        call = self._known(call_id, value, out)
-        allow = value.get("allow")
-        if not isinstance(allow, bool):
-            sent = self._decisions.get(call_id)
-            allow = sent[0].allow if sent else False
-        self._resolve(call_id, call, allow, value, out)
-        self._set_status(call_id, call, "running" if allow else "denied", out)
-
-    def question(self, value: dict[str, Any], out: list[Event]) -> None:
-        """``question``: the agent asks and waits for an answer (hm RPC, "Questions")."""
-        call_id, text = read.text(value.get("call_id")), read.text(value.get("text"))
-        if not call_id:
-            out.append(
-                NoticeRaised(
-                    "The agent asks a question but does not say for which call, so it cannot be answered; "
-                    "stop the turn if it does not go on.",
-                    detail=text,
-                )
-            )
-            return
-        call = self._known(call_id, {"tool": "ask_user", **value}, out)
-        self._set_status(call_id, call, "running", out)
-        self._questions.add(call_id)
-        out.append(
-            QuestionRequested(
-                call_id,
-                call_id,
-                text,
-                read.choices(value.get("choices")),
-                value.get("multi") is True,
-                value.get("free") is not False,
-            )
-        )
-
     # ---- what else happens ------------------------------------------------------------------------------------------
-
-    def restore(self, data: dict[str, Any], out: list[Event]) -> None:
-        """``get_state`` names what waits (hm RPC, "Commands"): ask again for what we missed, take down what is gone."""
-        approvals, questions = data.get("pending_approvals"), data.get("pending_questions")
-        if isinstance(approvals, list):
-            for call_id in read.texts(approvals):
-                if call_id and call_id not in self._approvals:
-                    self.approval_needed({"call_id": call_id}, out)
-            for call_id in self._approvals.difference(read.texts(approvals)):
-                if not self._decisions.get(call_id):  # else its ``approval`` is on its way
-                    self._approvals.discard(call_id)
-                    out.append(ApprovalResolved(call_id, "withdrawn"))
-        if isinstance(questions, list):
-            for call_id in read.texts(questions):
-                if call_id and call_id not in self._questions:
-                    self.question({"call_id": call_id}, out)
-            for call_id in self._questions.difference(read.texts(questions)):
-                if not self._answers.get(call_id):
-                    self._questions.discard(call_id)
-                    out.append(QuestionResolved(call_id, "withdrawn", by="agent"))
 
     def new_message(self, out: list[Event]) -> None:
         """The model writes anew: drafts of the message before never became calls."""
@@ -283,30 +133,17 @@ class Calls:
             out.append(ToolCallUpdated(call_id, status="interrupted"))
         self._drafts.clear()
 
-    def end(self, out: list[Event], *, aborted: bool) -> None:
-        """The turn is over: what still waits can no longer be decided, and nothing of it is remembered."""
-        outcome: Literal["interrupted", "withdrawn"] = "interrupted" if aborted else "withdrawn"
-        out.extend(ApprovalResolved(call_id, outcome) for call_id in sorted(self._approvals))
-        out.extend(QuestionResolved(call_id, outcome, by="agent") for call_id in sorted(self._questions))
-        for kept in (self._calls, self._drafts, self._approvals, self._questions, self._decisions, self._answers):
-            kept.clear()
+    def end(self) -> None:
+        """The turn is over; nothing of it is remembered."""
+        self._calls.clear()
+        self._drafts.clear()
 
-    # ---- within ------------------------------------------------------------------------------------------------------
-
-    def _join(self, tool: str) -> str | None:
-        """The oldest draft of the same tool becomes this call."""
-        for at, (drafted, call_id) in enumerate(self._drafts):
-            if drafted == tool:
-                del self._drafts[at]
-                return call_id
-        return None
-
-    def _known(self, call_id: str, value: dict[str, Any], out: list[Event]) -> _Call:
+    def known(self, call_id: str, value: dict[str, Any], out: list[Event]) -> Call:
         """The call, made up from what ``value`` tells when its ``tool_call`` never came."""
         call = self._calls.get(call_id)
         if call is None:
             tool = read.text(value.get("tool"))
-            call = _Call(tool, read.category(tool, value.get("category")), read.text(value.get("summary")))
+            call = Call(tool, read.category(tool, value.get("category")), read.text(value.get("summary")))
             self._calls[call_id] = call
             out.append(
                 ToolCallUpdated(
@@ -320,53 +157,32 @@ class Calls:
             )
         return call
 
-    def _set_status(self, call_id: str, call: _Call, status: ToolStatus, out: list[Event]) -> None:
+    def title(self, call_id: str) -> str:
+        """What a call says of itself, if it is known."""
+        call = self._calls.get(call_id)
+        return call.title if call else ""
+
+    def set_status(self, call_id: str, call: Call, status: ToolStatus, out: list[Event]) -> None:
+        """A call that is not over goes on to ``status``."""
         if call.status != status and not call.over:
             call.status = status
             out.append(ToolCallUpdated(call_id, status=status))
+
+    # ---- within ------------------------------------------------------------------------------------------------------
+
+    def _join(self, tool: str) -> str | None:
+        """The oldest draft of the same tool becomes this call."""
+        for at, (drafted, call_id) in enumerate(self._drafts):
+            if drafted == tool:
+                del self._drafts[at]
+                return call_id
+        return None
 
     def _start_next(self, out: list[Event]) -> None:
         if self.steered:
             return
         for call_id, call in self._calls.items():
             if call.open:
-                if call.status == "pending" and call_id not in self._approvals:
-                    self._set_status(call_id, call, "running", out)
+                if call.status == "pending" and not call.asked:
+                    self.set_status(call_id, call, "running", out)
                 return
-
-    def _resolve(self, call_id: str, call: _Call, allow: bool, value: dict[str, Any], out: list[Event]) -> None:
-        """Tell a decision, with what we said ourselves when it was ours."""
-        self._approvals.discard(call_id)
-        ours = next((d for d in self._decisions.get(call_id, ()) if d.allow is allow), None)
-        said = value.get("by")
-        by = _BY.get(said) if isinstance(said, str) else None
-        if by is None:
-            by = "you" if ours else "agent"
-        elif by == "agent":
-            ours = None
-        note, for_session, files = value.get("note"), value.get("for_session"), value.get("files")
-        edits = ours.edits if ours and allow else None
-        applied = read.texts(files) if isinstance(files, list) else None
-        edited = None
-        if edits is not None:
-            whole = {diff.path: diff for diff in call.planned if not diff.partial}
-            call.applied = [FileDiff(e.path, whole[e.path].old if e.path in whole else None, e.content) for e in edits]
-            applied = [e.path for e in edits] if applied is None else applied
-            edited = [e.path for e in edits if e.path not in whole or whole[e.path].new != e.content]
-        out.append(
-            ApprovalResolved(
-                call_id,
-                "allowed" if allow else "denied",
-                by,
-                note=note if isinstance(note, str) else (ours.note if ours else ""),
-                for_session=for_session if isinstance(for_session, bool) else bool(ours and ours.for_session),
-                files=applied,
-                edited=edited,
-            )
-        )
-
-
-def _answered(answer: Answer) -> QuestionResolved:
-    if answer.skip:
-        return QuestionResolved(answer.request_id, "skipped")
-    return QuestionResolved(answer.request_id, "answered", answer.text)

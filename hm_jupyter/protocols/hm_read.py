@@ -71,6 +71,12 @@ def usage(value: Any) -> Usage | None:
     return Usage(given or 0, put or 0, cache_read or 0, cache_write or 0, cost)
 
 
+def failed(value: dict[str, Any]) -> bool:
+    """Whether a ``tool_result`` is a failure: ``is_error``, or without it an exit code (an extension)."""
+    error = value.get("is_error")
+    return error if isinstance(error, bool) else bool(count(value.get("exit_code")))
+
+
 def category(tool: str, given: Any = None) -> str:
     """The category of a call: what the agent says if we know the word, else what the tool's name says, else other."""
     if isinstance(given, str) and given:

@@ -368,15 +368,19 @@ EVENT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
 
 EXTENSION_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "session_start": ("modes", "models", "title"),
-    "approval_needed": ("files", "cwd", "rule", "reason"),
-    "approval": ("for_session", "note", "by", "files"),
-    "tool_result": ("files", "exit_code", "refused"),
+    "approval_needed": ("files", "cwd", "rule", "reason", "auto"),
+    "approval": ("for_session", "note", "by", "files", "rule"),
+    "tool_result": ("files", "exit_code", "refused", "outcome", "entry"),
     "tool_output": ("call_id", "text"),
     "thinking_delta": ("text",),
     "question": ("choices", "multi", "free"),
     "turn_end": ("stop_reason", "error"),
+    "message_end": ("entry", "interrupted"),
+    "compaction_start": ("focus",),
+    "compaction_end": ("summary", "context", "error"),
 }
 """What our agent adds and our client reads when present (docs/architecture.md, "hm RPC fields beyond the document")."""
 
-DECIDED_BY: Final = ("user", "flag", "rule")
-"""Values of ``approval``'s ``by`` (an extension): the client's approve, ``--approve``, a for-session or guard rule."""
+DECIDED_BY: Final = ("user", "flag", "rule", "agent")
+"""Values of ``approval``'s ``by`` (an extension): the client's approve, ``--approve``, a for-session or guard rule, or
+the agent because the turn was stopped or nobody is there to answer."""

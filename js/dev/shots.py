@@ -58,7 +58,7 @@ def main() -> None:
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"])
         for theme, width in (("light", 760), ("dark", 760), ("light", 380), ("dark", 380)):
-            page = browser.new_page(viewport={"width": width + 32, "height": 900}, device_scale_factor=1.5)
+            page = browser.new_page(viewport={"width": width + 32, "height": 2000}, device_scale_factor=1.5)
             page.on("pageerror", lambda error: print("ERROR", error))
             open_page(page, theme)
             for name in names:

@@ -51,7 +51,7 @@ export class Composer {
     this.steer.node.hidden = this.running && !caps.steer;
     this.queue.node.hidden = !this.running || !caps.follow_up;
     this.steer.words(this.running ? "Steer" : "Send");
-    const off = empty || route === "offline";
+    const off = route === "offline";
     this.steer.off(off);
     this.queue.off(off);
     const ph = this.running ? (caps.steer ? (caps.follow_up ? "Steer the agent, or queue a follow-up" : "Steer the agent") : "Queue a follow-up") : this.ctx.store.state.turn ? "Ask a follow-up" : "Ask about this notebook";

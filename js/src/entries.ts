@@ -4,7 +4,7 @@ import { type Child, fill, h, say } from "./dom";
 import { escaped } from "./escapes";
 import { clock, plural, pretty, short, took } from "./format";
 import { icon } from "./icons";
-import { Markdown, picture } from "./markdown";
+import { inline, Markdown, picture } from "./markdown";
 import type { CompactionEntry, Entry, MessageEntry, NoticeEntry, PlanEntry, QuestionEntry, ThoughtEntry, TurnEntry, UnknownEntry, UserEntry } from "./model";
 import { type EntryView, Row, ToolRow } from "./row";
 import { OutputView } from "./output";
@@ -52,7 +52,7 @@ class ThoughtView implements EntryView {
 
   tick(): void {
     const { started, ended, open } = this.entry;
-    say(this.time, !started ? "" : ended !== null ? took(ended - started) : open ? clock(this.ctx.store.now() - started) : "");
+    say(this.time, !started ? "" : ended !== null ? (ended - started < 10 ? took(ended - started).replace(".0 ", " ") : took(Math.round(ended - started)).replace(".0 ", " ")) : open ? clock(this.ctx.store.now() - started) : "");
   }
 }
 
@@ -142,7 +142,7 @@ class NoticeView implements EntryView {
 
   update(entry: Entry): void {
     const e = entry as NoticeEntry;
-    const [first, ...rest] = e.text.split(/(?<=[.:!?])\s+(?=\S)/);
+    const [first, ...rest] = e.text.split(/(?<=[.!?])\s+(?=\S)/);
     this.node.classList.toggle("hm-note-warn", e.level === "warning");
     this.node.classList.toggle("hm-note-bad", e.level === "error");
     let out: OutputView | null = null;
@@ -151,8 +151,8 @@ class NoticeView implements EntryView {
       out.update(e.detail, true);
     }
     fill(this.node, icon(e.level === "info" ? "info" : "warn"), h("div", null,
-      h("b", null, ...escaped(first ?? "", "prose")), rest.length > 0 && " ", ...escaped(rest.join(" "), "prose"),
-      out && h("details", { class: "hm-note-more" }, h("summary", null, "Details"), out.node)));
+      h("b", null, ...inline(first ?? "")), rest.length > 0 && " ", ...inline(rest.join(" ")),
+      out && (e.level === "error" ? out.node : h("details", { class: "hm-note-more" }, h("summary", null, "Details"), out.node))));
   }
 }
 

@@ -9,7 +9,7 @@ import { plural, pretty } from "./format";
 import { Button, facts, Frame } from "./frame";
 import { programs, shellParts } from "./shell";
 import { icon } from "./icons";
-import { plain } from "./markdown";
+import { inline, plain } from "./markdown";
 import type { PendingApproval } from "./model";
 import { restOf } from "./words";
 
@@ -60,7 +60,7 @@ export class ApprovalFrame extends Frame {
     if (named.length > 1 || command.includes("\n")) rows.push(["Programs", named.flatMap(([name, n], i) => [i ? ", " : null, code(name), n > 1 ? ` (${n})` : null])]);
     const paths = p.paths.filter((path) => !p.diffs.some((d) => d.path === path));
     if (paths.length) rows.push(["Touches", list(paths)]);
-    if (p.reason || found.length) rows.push(["Asks because", found.length ? ["hidden characters always ask, whatever the mode", p.reason && "; ", p.reason && escaped(p.reason)] : escaped(p.reason)]);
+    if (p.reason || found.length) rows.push(["Asks because", found.length ? ["hidden characters always ask, whatever the mode", p.reason && "; ", p.reason && inline(p.reason, "strict")] : inline(p.reason, "strict")]);
     if (this.summarySaysMore(p)) rows.push(["Agent says", h("div", { class: "hm-agent hm-quote" }, plain(p.summary))]);
     const shown = command ? ["command", "cmd", "cwd", "script"] : p.diffs.length ? ["path", "file_path", "content", "old", "new", "old_string", "new_string", "old_text", "new_text", "edits", "files", "diff", "patch"] : [];
     const rest = restOf(p.input, shown);

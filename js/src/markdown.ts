@@ -175,15 +175,18 @@ export class Markdown {
   }
 }
 
+/** A sentence of an agent or of ours with `code` in it. */
+export function inline(text: string, how: "strict" | "prose" = "prose"): Node[] {
+  const holder = h("span");
+  for (const part of text.split(/(`[^`\n]+`)/)) {
+    if (/^`[^`\n]+`$/.test(part)) holder.append(h("code", null, part.slice(1, -1)));
+    else holder.append(part);
+  }
+  escapeBelow(holder, how);
+  return [...holder.childNodes];
+}
+
 /** An agent's short text inside a frame: paragraphs and inline code only, links stay written out. */
 export function plain(text: string): HTMLElement[] {
-  return text.trim().split(/\n\s*\n/).map((paragraph) => {
-    const p = h("p");
-    paragraph.split(/(`[^`\n]+`)/).forEach((part) => {
-      if (/^`[^`\n]+`$/.test(part)) p.append(h("code", null, part.slice(1, -1)));
-      else p.append(part);
-    });
-    escapeBelow(p, "strict");
-    return p;
-  });
+  return text.trim().split(/\n\s*\n/).map((paragraph) => h("p", null, inline(paragraph, "strict")));
 }

@@ -14,7 +14,9 @@ export class Notices {
   update(): void {
     const { store, link } = this.ctx;
     const offline = link.state.route === "offline" && !store.frozen;
-    const ended = store.state.status === "ended" && store.state.ended && !store.frozen ? store.state.ended : "";
+    // A turn that failed because the agent stopped has said so in the log.
+    const told = [...store.entries.values()].some((e) => e.kind === "turn" && e.stop_reason === "agent_exited");
+    const ended = store.state.status === "ended" && !store.frozen && !told ? store.state.ended : "";
     const seconds = offline && link.state.reconnectAt ? Math.max(0, Math.ceil((link.state.reconnectAt - Date.now()) / 1000)) : 0;
     const key = `${offline}${seconds}${ended}`;
     if (key === this.key) return;

@@ -124,9 +124,9 @@ export class ToolRow implements EntryView {
     else if (e.decision) meta.push(h("span", { class: "hm-meta-x" }, decided(e.decision, elsewhere, e.diffs.length)));
     if (e.status === "drafting") meta.push(h("span", null, "being written"));
     if (e.status === "failed") meta.push(h("span", { class: "hm-bad-text" }, "failed"));
-    if (e.status === "interrupted" && e.decision) meta.push(h("span", null, "interrupted"));
+    if (e.status === "interrupted" && e.decision?.outcome === "allowed") meta.push(h("span", null, "interrupted"));
     if (e.diffs.length) {
-      const counts = e.diffs.map(compare);
+      const counts = e.diffs.filter((d) => e.decision?.files?.includes(d.path) ?? true).map(compare);
       meta.push(stat({ hunks: [], note: "", added: sum(counts.map((c) => c.added)), removed: sum(counts.map((c) => c.removed)) }));
     }
     meta.push(this.time);
@@ -141,9 +141,10 @@ export class ToolRow implements EntryView {
   }
 
   tick(): void {
-    const { started, ended, status } = this.entry;
+    const { started, ended, status, decision } = this.entry;
     const running = status === "running";
-    say(this.time, started === null || (!running && ended === null) ? ""
+    const never = status === "denied" || status === "skipped" || status === "pending" || (decision && decision.outcome !== "allowed");
+    say(this.time, never || started === null || (!running && ended === null) ? ""
       : ended !== null ? took(ended - started) : clock(this.ctx.store.now() - started));
     this.time.hidden = !this.time.textContent;
   }

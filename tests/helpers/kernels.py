@@ -78,6 +78,21 @@ class Kernel:
     def idle(self, id_: str) -> bool:
         return any(m["msg_type"] == "status" and m["content"]["execution_state"] == "idle" for _, m in self.of(id_))
 
+    def asked(self, timeout: float = 20) -> str:
+        """The prompt of the next ``input()``."""
+        message = self.client.get_stdin_msg(timeout=timeout)
+        assert message["msg_type"] == "input_request"
+        prompt: str = message["content"]["prompt"]
+        return prompt
+
+    def answer(self, line: str) -> None:
+        """Answer the ``input()``."""
+        self.client.input(line)
+
+    def interrupt(self) -> None:
+        """What the ■ button does."""
+        self.manager.interrupt_kernel()
+
     # ---- comms -----------------------------------------------------------------------------------------------------
 
     def opened(self, model: str = "AnyModel") -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """An agent for tests: a program that speaks hm RPC and does what its prompt says.
 
 ``stream N`` sends N text deltas as fast as the pipe takes them; ``drip N S`` one every S seconds; ``ask N`` wants leave
-for N calls, one after the other; ``question`` asks which database; ``wait`` goes on until it is stopped. With
+for N calls, one after the other; ``question`` asks which database; ``wait`` goes on until it is stopped, ``deaf``
+until the end of input, whatever it is told. With
 ``HM_TEST_LOG`` set, each command is written there with the time it arrived.
 """
 
@@ -87,6 +88,9 @@ def turn(text: str) -> None:
         say("tool_result", tool="ask_user", call_id="q0", text=decided.get("text", ""), is_error=False)
     elif words[0] == "wait":
         wait_for()
+    elif words[0] == "deaf":
+        while True:
+            wait_for()
     say("turn_end")
 
 

@@ -21,6 +21,7 @@ from hm_jupyter.events import (
     UnknownReceived,
 )
 from hm_jupyter.protocols.hm import HmAdapter
+from hm_jupyter.protocols.hm_requests import LOST
 from hm_jupyter.protocols.hm_send import SKIPPED
 
 END = {"type": "turn_end"}
@@ -99,6 +100,11 @@ def test_the_calls_of_a_batch_run_one_after_the_other(turn: Any) -> None:
     assert turn.hears(result("c1"))[1:] == [ToolCallUpdated("c2", status="running")]
 
 
+def test_what_trickles_in_while_idle_holds_up_no_later_call(turn: Any) -> None:
+    turn.hears(END, {"type": "tool_output", "call_id": "old", "text": "still going"})
+    assert turn.hears(call())[-1].status == "running"
+
+
 def test_calls_that_a_steer_will_skip_are_not_said_to_run(turn: Any) -> None:
     turn.hears(call("c1"), call("c2"))
     turn.ok(turn.sends(Steer(text="stop that")))
@@ -123,6 +129,17 @@ def test_an_exit_code_tells_failure_where_is_error_is_missing(turn: Any) -> None
 def test_a_call_that_a_rule_refused_was_denied(turn: Any) -> None:
     turn.hears(call())
     assert turn.hears(result(text="guard.yaml: no", is_error=True, refused=True))[0].status == "denied"
+
+
+@pytest.mark.parametrize("outcome", ["skipped", "interrupted"])
+def test_a_result_may_say_that_the_call_never_came_to_an_end(turn: Any, outcome: str) -> None:
+    turn.hears(call())
+    assert turn.hears(result(text="", is_error=True, outcome=outcome))[0].status == outcome
+
+
+def test_a_call_that_is_told_only_to_be_skipped_is_not_said_to_run(turn: Any) -> None:
+    turn.ok(turn.sends(Steer(text="stop that")))
+    assert turn.hears(call())[0].status == "pending"
 
 
 def test_a_call_that_a_plain_agent_refused_unasked_failed_with_its_words(turn: Any) -> None:
@@ -217,6 +234,11 @@ def test_an_edits_whole_files_are_shown_as_the_agent_gives_them(turn: Any) -> No
     event = only(turn.hears(needs(tool="edit_file", category="edit", files=FILES)), ApprovalRequested)
     assert event.diffs == [FileDiff("a.py", "x = 1\n", "x = 2\n"), FileDiff("b.py", None, "y = 1\n")]
     assert event.paths == ["a.py", "b.py"]
+
+
+def test_an_empty_list_of_files_hides_nothing(turn: Any) -> None:
+    turn.hears(call(tool="write_file", path="a", content="hi"))
+    assert only(turn.hears(needs(files=[])), ApprovalRequested).diffs == [FileDiff("a", new="hi")]
 
 
 @pytest.mark.parametrize(
@@ -319,7 +341,16 @@ def test_with_edits_only_file_edits_are_the_agents(talk: Any) -> None:
     assert only(talk.hears(needs("c2", category="edit")), ApprovalRequested).auto is True
 
 
-@pytest.mark.parametrize(("by", "who"), [("user", "you"), ("flag", "agent"), ("rule", "agent"), ("?", "agent")])
+@pytest.mark.parametrize("auto", [True, False])
+def test_an_agent_that_says_itself_who_decides_is_believed(talk: Any, auto: bool) -> None:
+    talk.adapter = HmAdapter(agent_approve="all" if not auto else "ask")
+    talk.in_a_turn()
+    assert only(talk.hears(call(), needs(auto=auto)), ApprovalRequested).auto is auto
+
+
+@pytest.mark.parametrize(
+    ("by", "who"), [("user", "you"), ("flag", "agent"), ("rule", "agent"), ("agent", "agent"), ("?", "agent")]
+)
 def test_who_decided_is_told(turn: Any, by: str, who: str) -> None:
     turn.hears(call(), needs())
     assert only(turn.hears(decided(True, by=by)), ApprovalResolved).by == who
@@ -426,6 +457,12 @@ def test_the_state_asks_again_for_what_we_missed(turn: Any) -> None:
     events = state(turn, running=True, pending_approvals=["c1"], pending_questions=["c7"])
     assert only(events, ApprovalRequested).command == "ls"
     assert only(events, QuestionRequested).request_id == "c7"
+
+
+def test_what_waits_and_is_not_known_otherwise_says_so(turn: Any) -> None:
+    events = state(turn, running=True, pending_approvals=["c7"], pending_questions=["c8"])
+    assert only(events, ApprovalRequested).summary == LOST
+    assert only(events, QuestionRequested).text == LOST
 
 
 def test_the_state_takes_down_what_waits_no_longer(turn: Any) -> None:

@@ -72,4 +72,4 @@ def test_the_recorded_lines_hold_only_fields_that_the_tables_know() -> None:
             kind = row["line"]["type"] if row.get("dir") == "<" else None
             if kind in EVENT_FIELDS or kind in EXTENSION_FIELDS:
                 known = {*HEADER, *EVENT_FIELDS.get(kind, ()), *EXTENSION_FIELDS.get(kind, ())}
-                assert set(row["line"]) <= known | ({"summary"} if kind == "compaction_end" else set())
+                assert set(row["line"]) <= known

@@ -83,6 +83,12 @@ def test_a_response_between_two_deltas_does_not_split_the_text(turn: Any) -> Non
     assert second[2].text is None
 
 
+def test_a_message_that_was_cut_off_is_left_open_for_its_turns_end(turn: Any) -> None:
+    assert len(turn.hears(starts(), delta("I wi"), {**ends("I wi"), "interrupted": True})) == 1
+    (untold,) = turn.hears(starts(), {**ends("half"), "interrupted": True})
+    assert (untold.text, untold.final) == ("half", False)
+
+
 def test_our_own_message_comes_back_as_read_and_not_as_a_new_text(turn: Any) -> None:
     turn.ok(turn.sends(Steer(id="s", text="log axis")))
     (read,) = turn.hears(ends("log axis", role="user"))

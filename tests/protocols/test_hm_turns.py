@@ -172,6 +172,25 @@ def test_an_abort_while_idle_harms_no_later_turn(talk: Any) -> None:
     assert talk.hears(END) == [TurnEnded("end_turn")]
 
 
+def test_a_second_abort_that_is_refused_takes_nothing_back(turn: Any) -> None:
+    turn.ok(turn.sends(Abort(id="a1")))
+    turn.refuses(turn.sends(Abort(id="a2")))
+    assert turn.hears(END) == [TurnEnded("cancelled")]
+
+
+def test_an_abort_that_is_refused_cancels_nothing(turn: Any) -> None:
+    turn.refuses(turn.sends(Abort(id="a")))
+    assert turn.hears(END) == [TurnEnded("end_turn")]
+
+
+def test_an_abort_behind_a_prompt_that_is_refused_harms_no_later_turn(talk: Any) -> None:
+    prompt, abort = talk.sends(Prompt(id="p", text="go")), talk.sends(Abort(id="a"))
+    talk.refuses(prompt)
+    talk.ok(abort)
+    talk.ok(talk.sends(Prompt(id="p2", text="again")))
+    assert talk.hears(END) == [TurnEnded("end_turn")]
+
+
 def test_an_abort_right_behind_a_prompt_cancels_its_turn(talk: Any) -> None:
     prompt, abort = talk.sends(Prompt(id="p", text="go")), talk.sends(Abort(id="a"))
     talk.ok(prompt)
@@ -186,6 +205,13 @@ def test_an_abort_drops_only_what_was_queued_before_it_and_not_yet_read(turn: An
     abort = turn.sends(Abort(id="a"))
     turn.sends(Steer(id="later", text="c"))
     assert turn.ok(abort)[0] == MessagesDropped(["queued"])
+
+
+def test_a_message_that_comes_back_in_other_words_is_the_oldest_unread_one(turn: Any) -> None:
+    turn.ok(turn.sends(Steer(id="first", text="a")))
+    turn.ok(turn.sends(Steer(id="second", text="b")))
+    turn.hears(user("the person says: a"))
+    assert turn.ok(turn.sends(Abort(id="x")))[0] == MessagesDropped(["second"])
 
 
 def test_a_steer_the_agent_refuses_never_reaches_the_model(turn: Any) -> None:
@@ -241,6 +267,11 @@ def test_a_compaction_is_told_whatever_its_fields(talk: Any) -> None:
         CompactionStarted(),
         CompactionEnded(error="no"),
     ]
+
+
+def test_a_compaction_may_say_what_is_left(talk: Any) -> None:
+    events = talk.hears({"type": "compaction_end", "summary": "short", "context": 120})
+    assert events == [CompactionEnded("short"), SessionUpdated({"context": 120})]
 
 
 def test_an_event_nobody_knows_is_kept_and_the_session_goes_on(turn: Any) -> None:

@@ -24,21 +24,24 @@ def obey(line):
 TALK = OBEDIENT + "for line in sys.stdin: obey(line)\n"
 
 # Two grandchildren: one in the agent's group, one that got itself a session and lost its parent. All ignore SIGTERM
-# (when STUBBORN), none of them reads its input.
+# (when STUBBORN), none of them reads its input. Whatever a broken watchdog overlooks ends after two minutes.
 FAMILY = (
     OBEDIENT
     + """
 import signal
+signal.alarm(120)
 STUBBORN = len(sys.argv) > 1 and sys.argv[1] == "stubborn"
 if STUBBORN: signal.signal(signal.SIGTERM, signal.SIG_IGN)
 near = os.fork()
 if near == 0:
+    signal.alarm(120)
     while True: time.sleep(60)
 r, w = os.pipe()
 if os.fork() == 0:
     os.setsid()
     far = os.fork()
     if far == 0:
+        signal.alarm(120)
         while True: time.sleep(60)
     os.write(w, str(far).encode())
     os._exit(0)

@@ -18,6 +18,7 @@ import anyio
 import psutil
 import pytest
 
+from hm_jupyter.transports import child as child_module
 from hm_jupyter.transports.base import Message
 from hm_jupyter.transports.stdio import StdioTransport
 
@@ -52,9 +53,11 @@ async def main():
             print(batch[0].value, flush=True)
             break
 anyio.run(main)
-if sys.argv[3] == "fork":
-    if os.fork() == 0:
-        import time; time.sleep(60)
+if "fork" in sys.argv[3]:
+    import ctypes, time
+    if (os.fork() if sys.argv[3] == "fork" else ctypes.CDLL(None).fork()) == 0:
+        time.sleep(60)
+    print("ready", flush=True)
     sys.stdin.read()
 if sys.argv[3] == "exit":
     sys.exit(0)
@@ -170,6 +173,34 @@ async def test_when_the_watchdog_is_killed_the_agent_is_not_left(family: Argv, a
 
 
 @everything
+def test_when_watchdog_and_parent_are_killed_at_once_the_agent_goes_too(
+    family: Argv, alive: Alive, wait_until: Wait
+) -> None:
+    with parent(family("stubborn"), "idle") as (process, pids):
+        process.send_signal(signal.SIGSTOP)  # it cannot help any more
+        agent, near, far, watchdog = pids
+        os.kill(watchdog, signal.SIGKILL)
+        assert wait_until(lambda: not alive([agent]))
+        for pid in (near, far):  # nobody is left who knows of them
+            os.kill(pid, signal.SIGKILL)
+
+
+async def test_a_forked_copy_has_no_hold_on_the_agent(program: Argv) -> None:
+    transport = StdioTransport(program("import sys; sys.stdin.read()"))
+    await transport.open()
+    child = transport._child
+    assert child is not None
+    fds = child.fds()
+    copy = os.fork()
+    if copy == 0:
+        held = [fd for fd in fds if os.path.exists(f"/dev/fd/{fd}")]
+        os._exit(len(held) + len(child_module._live))
+    assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 0
+    assert child.fds() == fds
+    assert (await transport.close()).code == 0
+
+
+@everything
 async def test_a_watchdog_told_to_terminate_takes_the_agent_along(family: Argv, alive: Alive, wait_until: Wait) -> None:
     transport, pids = await start(family("stubborn"), 0.2)
     watchdog = psutil.Process(pids["agent"]).ppid()
@@ -190,8 +221,13 @@ def test_killing_the_parent_leaves_no_process(family: Argv, alive: Alive, wait_u
 
 
 @everything
-def test_a_forked_copy_of_the_parent_keeps_nothing_alive(family: Argv, alive: Alive, wait_until: Wait) -> None:
-    with parent(family(), "fork") as (process, pids):
+@pytest.mark.parametrize("fork", ["fork", "a fork Python does not know of"])
+def test_a_forked_copy_of_the_parent_keeps_nothing_alive(
+    family: Argv, alive: Alive, wait_until: Wait, fork: str
+) -> None:
+    with parent(family(), fork) as (process, pids):
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
         assert len(alive(pids)) == 4
         process.kill()  # the copy lives on
         assert wait_until(lambda: not alive(pids)), alive(pids)
@@ -214,6 +250,7 @@ def test_an_interrupt_of_the_parents_group_does_not_reach_the_agent(family: Argv
     with parent(family(), "deaf") as (process, pids):
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
+        assert not {os.getpgid(pid) for pid in pids} & {os.getpgid(process.pid)}
         os.killpg(process.pid, signal.SIGINT)
         assert process.stdout.readline() == b"still here\n"
         assert process.wait(10) == 0

@@ -286,15 +286,17 @@ async def test_environment_and_folder_reach_the_agent_and_nothing_is_added(
     for name in ("LC_ALL", "LC_CTYPE", "LANG"):
         monkeypatch.delenv(name, raising=False)
     source = "import os, json; print(json.dumps([os.getcwd(), dict(os.environ)]))"
-    command = [*program("")[:3], "-X", "utf8=0", "-c", source]
-    async with opened(command, cwd=tmp_path, env={"HM_NEW": "é\n", "HM_DROPPED": None, "LC_ALL": "POSIX"}) as transport:
-        [message] = await rest(transport)
-    assert isinstance(message, Message)
-    folder, environment = message.value
-    expected = {**os.environ, "HM_NEW": "é\n", "LC_ALL": "POSIX"}
-    del expected["HM_DROPPED"]
-    assert folder == str(tmp_path.resolve())
-    assert environment == {name: environment[name] if name == "HM_NEW" else value for name, value in expected.items()}
+    # No locale is set, so Python would add LC_CTYPE; that the one in between does not is what is to be seen.
+    given = {"HM_NEW": "a\nb", "HM_DROPPED": None, "PYTHONCOERCECLOCALE": "0"}
+    for locale in ({}, {"LC_CTYPE": "C"}):
+        async with opened([sys.executable, "-S", "-c", source], cwd=tmp_path, env={**given, **locale}) as transport:
+            [message] = await rest(transport)
+        assert isinstance(message, Message)
+        folder, environment = message.value
+        assert folder == str(tmp_path.resolve())
+        expected = {**os.environ, **given, **locale}
+        del expected["HM_DROPPED"]
+        assert environment == expected
 
 
 async def test_the_agent_gets_default_signals_and_only_its_own_files(program: Argv) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    import tomllib  # noqa: TID251  (with the fallback below)
 else:
     import tomli as tomllib
 
@@ -79,7 +79,11 @@ def builtin_names() -> list[str]:
 
 @lru_cache(maxsize=8)
 def load(path: Path) -> Scenario:
-    """The scenario in a file, with the default scripts after its own. Raises :class:`ScenarioError`."""
+    """The scenario in a file, between the default single steps and the default answer to anything.
+
+    Raises:
+        ScenarioError: the file cannot be used.
+    """
     try:
         with open(path, "rb") as file:
             data = tomllib.load(file)
@@ -91,7 +95,8 @@ def load(path: Path) -> Scenario:
     prompts = _typed(data, "prompt", list, [], str(path))
     scripts = [_script(p, f"{path}, prompt {n}") for n, p in enumerate(prompts, 1)]
     if path.stem != "default" or path.parent != FOLDER:
-        scripts += load(FOLDER / "default.toml").scripts
+        single, anything = load(FOLDER / "default.toml").scripts[:-1], load(FOLDER / "default.toml").scripts[-1]
+        scripts = [*single, *scripts, anything]
     return Scenario(path.stem, pace, scripts)
 
 
@@ -125,7 +130,7 @@ def _step(data: Any, where: str) -> Step:
             raise ScenarioError(f"{where}: there is no condition {key!r}; there are {', '.join(CONDITIONS)}")
         if type(value) is not CONDITIONS[key]:
             raise ScenarioError(f"{where}: the condition {key} must be of type {CONDITIONS[key].__name__}")
-        if CONDITIONS[key] is str and key != "of":
+        if isinstance(value, str) and key != "of":
             try:
                 re.compile(value)
             except re.error as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from ..messages import Message
@@ -105,7 +105,7 @@ class View:
         denied = any(m.outcome == "denied" for m in results)
         if not when:
             return not denied
-        tests = {
+        tests: dict[str, Callable[[], bool]] = {
             "denied": lambda: denied is when["denied"],
             "ok": lambda: (bool(results) and not any(m.is_error for m in results)) is when["ok"] and not denied,
             "note": lambda: any(re.search(when["note"], m.note) for m in results),

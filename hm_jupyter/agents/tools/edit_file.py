@@ -1,4 +1,4 @@
-"""edit_file: replace exact passages, in one file or in several at once, so that a person can take some and leave some."""
+"""edit_file: replace exact passages, in one file or in several at once (a person can then take some, leave some)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def _replaced(text: str, old: str, new: str, name: str) -> str:
         return text.replace(old, new)
     if count == 0:
         raise ToolError(f"that old text does not occur in {name}.{_closest(text, old)}")
-    starts, at = [], -1
+    starts: list[str] = []
+    at = -1
     while (at := text.find(old, at + 1)) >= 0 and len(starts) < 5:
         starts.append(str(text.count("\n", 0, at) + 1))
     raise ToolError(

@@ -78,7 +78,7 @@ class Process:
     async def end(self) -> None:
         """Ask the group to end, then end it."""
         self._signal(signal.SIGTERM)
-        with contextlib.suppress(asyncio.TimeoutError):
+        with contextlib.suppress(asyncio.TimeoutError):  # 3.10: not the builtin TimeoutError
             await asyncio.wait_for(self.exited(), _GRACE)
         self._signal(signal.SIGKILL)
         await self.exited()
@@ -100,7 +100,12 @@ class Process:
 async def _readable(fd: int) -> None:
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(fd, lambda: ready.done() or ready.set_result(None))
+
+    def wake() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(fd, wake)
     try:
         await ready
     finally:

@@ -175,7 +175,7 @@ THOUGHT = ThoughtEntry(
 def approval(request_id: str = "a1", **fields: Any) -> PendingApproval:
     given: dict[str, Any] = {
         "call_id": f"call-{request_id}", "turn": 1, "tool": "shell", "category": "shell", "cwd": "~/revenue", "since": T0 + 30,
-        "reason": "mode is ask, and no rule allows python -m pytest",
+        "reason": "mode is ask, and no rule allows `python -m pytest`",
     }  # fmt: skip
     return PendingApproval(request_id, **{**given, **fields})
 
@@ -296,7 +296,7 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "thinking": lambda: working(ThoughtEntry("th1", 1, Rope("The left side has 10,312 rows.\ncomparing the key dtypes on both sides"), started=T0 + 34)),
     "tools": tools,
     "approve-command": lambda: working(READ, say("m1", "I want to see the test fail first."), waiting_tool(COMMAND)).pending(COMMAND),
-    "approve-script": lambda: working().pending(approval(command=SCRIPT, reason="curl reaches the network (rule ask: net, from guard.yaml)")),
+    "approve-script": lambda: working().pending(approval(command=SCRIPT, reason="`curl` reaches the network (rule `ask: net`, from `guard.yaml`)")),
     "approve-hidden": lambda: working().pending(approval(command=HIDDEN, for_session=True, reason="")),
     "approve-unknown": lambda: working().pending(
         approval(tool="deploy_model", category="other", input={"model": "ridge-7", "to": "production", "replicas": 3}, cwd="", reason="", summary="Deploys the fitted model.")
@@ -315,8 +315,8 @@ SCENES: dict[str, Callable[[], Scene]] = {
     "route-offline": lambda: route(working(tool("x1", "shell", "shell", {"command": "pytest tests -q"}, "running", at=23, took=None)), route="offline"),
     "stopped": lambda: Scene(status="ready").put(turn(status="stopped", stop_reason="cancelled", usage=USAGE, ended=T0 + 42), prompt(), *INTERRUPTED),
     "failed": lambda: Scene(status="ended", ended="The agent stopped: exit code 137 (SIGKILL).").put(
-        turn(status="failed", stop_reason="agent_exited", error="Exit code 137 (SIGKILL). Run %hm start to begin again.", usage=USAGE, ended=T0 + 58), prompt(), *INTERRUPTED[:2],
-        NoticeEntry("n1", 1, "The agent stopped: exit code 137 (SIGKILL). Its last lines on stderr are below. Run %hm start to begin again.", "error", STDERR)),
+        turn(status="failed", stop_reason="agent_exited", error="Exit code 137 (SIGKILL). Run `%hm start` to begin again.", usage=USAGE, ended=T0 + 58), prompt(), *INTERRUPTED[:2],
+        NoticeEntry("n1", 1, "The agent stopped: exit code 137 (SIGKILL). Its last lines on stderr are below. Run `%hm start` to begin again.", "error", STDERR)),
     "finished": lambda: Scene(status="ready").put(turn(status="finished", stop_reason="end_turn", usage=USAGE, ended=T0 + 108), prompt(), THOUGHT, READ, SEARCH, say("m1", ANSWER + ".")),
     "frozen": lambda: route(SCENES["finished"](), frozen=True),
     "starting": lambda: Scene(status="starting", model="", models=[], mode="", modes=[], usage=Usage(), turn=0, capabilities={}),
