@@ -96,7 +96,9 @@ def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     session = registry.get()
     state = session.state
     about = ", ".join(x for x in (state.model or state.provider, state.mode and f"mode {state.mode}") if x)
-    say(f"{registry.current_name}: {state.agent} is ready" + (f" ({about})." if about else "."))
+    name = registry.current_name
+    who = state.agent if name == state.agent else f"{name}: {state.agent}"
+    say(f"{who} is ready" + (f" ({about})." if about else "."))
 
 
 def agents(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
@@ -138,7 +140,7 @@ def stop(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
         session = registry.get(name)
         session.close()
         registry.remove(name)
-        say(f"{name}: stopped.")
+        say(f"{name} is stopped.")
 
 
 def saved(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
