@@ -105,15 +105,11 @@ def agents(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm agents``"""
     from shutil import which
 
-    rows: list[tuple[str, ...]] = [
-        ("builtin", "the built-in agent", ""),
-        ("hm", "hm, from PATH", "" if which("hm") else "not installed"),
-    ]
-    running = dict(registry.items())
-    for name, session in running.items():
-        mark = "current session" if name == registry.current_name else "open session"
-        rows.append((name, f"{session.state.agent}, {session.state.model or 'model not said'}", mark))
-    return Table(("name", "what", "state"), rows, note="Start one with %hm start NAME; change with %hm use NAME.")
+    rows = [("builtin", "the built-in agent", ""), ("hm", "hm, from PATH", "" if which("hm") else "not installed")]
+    current = registry.current_name
+    names = [f"{name} (current)" if name == current else name for name in registry.names()]
+    sessions = f"Open sessions: {', '.join(names)}; change with %hm use NAME." if names else "No session is open."
+    return Table(("agent", "what", ""), rows, note=f"Start one with %hm start AGENT. {sessions}", code=("agent",))
 
 
 def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -201,7 +197,7 @@ def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
         ("model", "/".join(x for x in (now.provider, now.model) if x)),
         ("effort", now.effort),
         ("mode", now.mode),
-        ("leave", now.approve),
+        ("approve", now.approve),
         ("folder", now.root),
         ("turns", now.turn),
         ("waiting", len(now.pending) or ""),

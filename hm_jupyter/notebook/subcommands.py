@@ -74,7 +74,7 @@ _TABLE = (
         ),
         words=1, completes="agent",
         details="AGENT is a name from %hm agents, or the name of a variable holding a command line (a list). "
-        "Without it, the setting `agent` decides. A prompt with no session open starts one with the settings, so start "
+        "Without it, the setting agent decides. A prompt with no session open starts one with the settings, so start "
         "is only needed for something else. A value written $NAME is the value of that variable.",
         examples=("%hm start", "%hm start hm --mode plan", "%hm start --cwd $folder --approve edits"),
     ),
