@@ -92,6 +92,7 @@ def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     agent: Any = args.words[0] if args.words else ""
     if isinstance(scope.get(agent.removeprefix("$")), (list, tuple)):
         agent = list(scope[agent.removeprefix("$")])
+        given.setdefault("protocol", "hm")  # the only one so far
     opened(magics, agent=agent, name=given.pop("name", ""), **given)
     session = registry.get()
     state = session.state

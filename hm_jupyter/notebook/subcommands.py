@@ -68,7 +68,7 @@ _TABLE = (
             Option("mode", "which mode to begin in", "NAME", completes="mode"),
             _APPROVE,
             _ALONE,
-            Option("protocol", "what a command line of yours speaks", choices=("hm",)),
+            Option("protocol", "what a command line of yours speaks (default: hm)", choices=("hm",)),
             Option("resume", "go on with a saved session", "ID", completes="saved"),
             Option("scenario", "what the demo model plays: a name, or a .toml file", "NAME"),
         ),
