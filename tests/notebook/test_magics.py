@@ -344,7 +344,7 @@ def test_settings_are_traitlets(shell: InteractiveShell):
     run(shell, "%hm config timeout=90")
     run(shell, "%hm config background=on")
     values = {row[0]: row[1] for row in shell.run_line_magic("hm", "config").rows}
-    assert (values["approve"], values["timeout"], values["background"]) == ("edits", "90.0", "true")
+    assert (values["approve"], values["timeout"], values["background"]) == ("edits", "90", "true")
 
 
 @pytest.mark.parametrize(
