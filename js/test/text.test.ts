@@ -7,8 +7,7 @@ import { clock, cost, took, tokens } from "../src/format";
 import { highlight } from "../src/highlight";
 import { programs, shellParts } from "../src/shell";
 import { OutputView } from "../src/output";
-import { HOSTILE } from "./hostile";
-import { expectHarmless } from "./markdown.test";
+import { expectHarmless, HOSTILE } from "./hostile";
 
 const lines = (...pieces: string[]) => { const t = new Terminal(); for (const p of pieces) t.feed(p); return t.lines.map((l) => h("p", null, ...lineNodes(l))); };
 const texts = (...pieces: string[]) => lines(...pieces).map((l) => l.textContent);
