@@ -41,6 +41,7 @@ class _Message(_Command):
     text: str = ""
     images: list[ImageData] = Field(default_factory=list)
     attachments: list[str] = Field(default_factory=list, description="names shown beside the message")
+    shown: str | None = Field(default=None, description="what a person sees of it, where the text carries attachments")
 
 
 class Prompt(_Message):

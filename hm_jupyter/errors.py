@@ -18,9 +18,34 @@
 
 from __future__ import annotations
 
+import re
+
+# Control and direction characters: a message may quote an agent, and must not recolour or reorder what a person reads.
+_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def brief(error: BaseException) -> list[str]:
+    """``error`` in one clear line, and where in the person's own code it came up (code in ``__main__``)."""
+    lines = []
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        theirs = step.tb_frame.f_globals.get("__name__") == "__main__"
+        # A line that is a magic says nothing the cell does not.
+        if theirs and not {"run_line_magic", "run_cell_magic"} & set(code.co_names):
+            inside = "" if code.co_name == "<module>" else f" in {code.co_name}()"
+            lines.append(f"  line {step.tb_lineno} of the cell{inside}")
+        step = step.tb_next
+    message = _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(error))
+    return [f"\x1b[31m{type(error).__name__}\x1b[39m: {message}", *lines]
+
 
 class HmError(Exception):
     """Base of every error of hm_jupyter."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback through our internals; ``%debug`` still has all of it."""
+        return brief(self)
 
 
 class UsageError(HmError, ValueError):

@@ -64,7 +64,7 @@ class FileDiff:
 
 @dataclass(slots=True)
 class ApprovalOption:
-    """One way to decide an approval, as the agent names it. ``kind``: allow_once, allow_session, deny_once, deny_session."""
+    """One way to decide an approval, in the agent's words, and what ``kind`` of decision it is."""
 
     id: str
     name: str
@@ -100,7 +100,7 @@ class Capabilities:
     state: bool = False
 
 
-# ---- the session -----------------------------------------------------------------------------------------------------
+# ---- the session ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -134,7 +134,7 @@ class SessionEnded:
 
 @dataclass(slots=True)
 class AgentExited:
-    """The agent process or connection is gone. ``reason`` is a sentence for people; ``stderr`` the last lines it wrote."""
+    """The agent is gone. ``reason`` is a sentence for people, ``stderr`` the last lines it wrote."""
 
     code: int | None = None
     reason: str = ""
@@ -142,7 +142,7 @@ class AgentExited:
     expected: bool = False
 
 
-# ---- turns and messages ----------------------------------------------------------------------------------------------
+# ---- turns and messages --------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -202,7 +202,7 @@ class MessageUpdated:
     images: list[Image] | None = None
 
 
-# ---- tools, approvals, questions -------------------------------------------------------------------------------------
+# ---- tools, approvals, questions -----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -275,7 +275,7 @@ class ApprovalResolved:
 
 @dataclass(slots=True)
 class QuestionRequested:
-    """The agent asks the person something: free text, or ``choices`` (several when ``multi``; text too when ``free``)."""
+    """The agent asks the person: free text, or ``choices`` (several when ``multi``; text too when ``free``)."""
 
     request_id: str
     call_id: str
@@ -296,7 +296,15 @@ class QuestionResolved:
     via: str = ""
 
 
-# ---- the rest --------------------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class DecisionSent:
+    """Our decision or answer is on its way (said by the controller); ``sent`` false: it failed, it waits again."""
+
+    request_id: str
+    sent: bool = True
+
+
+# ---- the rest ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -359,5 +367,6 @@ Event = Union[
     SessionStarted, SessionUpdated, SessionEnded, AgentExited,
     TurnStarted, TurnEnded, MessageSent, MessagesDropped, TextAppended, MessageUpdated,
     ToolCallUpdated, ToolOutputAppended, ApprovalRequested, ApprovalResolved, QuestionRequested, QuestionResolved,
+    DecisionSent,
     UsageReported, PlanUpdated, CompactionStarted, CompactionEnded, NoticeRaised, UnknownReceived, CommandAnswered,
 ]  # fmt: skip

@@ -38,8 +38,9 @@ class Adapter(ABC):
 
     @abstractmethod
     def send(self, command: Command) -> Step:
-        """A command to send. Raises ``NotSupported`` for one this agent cannot take. A :class:`CommandAnswered` with the
-        command's id follows, now or later."""
+        """A command to send. Raises ``NotSupported`` for one this agent cannot take.
+
+        A :class:`CommandAnswered` with the command's id follows, now or later."""
 
     @abstractmethod
     def stop(self) -> Step:

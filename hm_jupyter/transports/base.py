@@ -22,7 +22,7 @@ class BadLine:
 
 @dataclass(slots=True)
 class Exit:
-    """How the other side ended: exit ``code`` (negative: killed by that signal; None: not known) and ``stderr``'s tail."""
+    """How the other side ended: exit ``code`` (negative: by that signal; None: not known), and ``stderr``'s tail."""
 
     code: int | None = None
     stderr: str = ""

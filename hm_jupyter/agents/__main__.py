@@ -1,0 +1,95 @@
+"""The agent's command line: flags, exit codes, signals before the loop is up.
+
+Source: hm RPC, "Life of a session": bad flags end with 2 and nothing on standard output, SIGINT and SIGTERM with 130.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(130)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of the document."""
+    p = argparse.ArgumentParser(
+        prog="hm-jupyter agent",
+        description="The built-in agent: JSON commands on standard input, JSON events on standard output.",
+        allow_abbrev=False,
+    )
+    p.add_argument("--rpc", action="store_true", help="speak hm RPC; the only way it speaks")
+    p.add_argument("--cwd", metavar="DIR", default=".", help="the workspace (default: the current folder)")
+    p.add_argument("--mode", metavar="NAME", default="ask", help="ask (default), edit, auto or plan")
+    p.add_argument("--provider", metavar="NAME", default="demo", help="where models come from (default: demo)")
+    p.add_argument("--model", metavar="ID", default="", help="for demo: a scenario's name or a .toml file")
+    which = p.add_mutually_exclusive_group()
+    which.add_argument("--session", metavar="ID", help="open a saved session (later release)")
+    which.add_argument("--continue", dest="resume", action="store_true", help="open the newest one (later release)")
+    which.add_argument("--no-session", action="store_true", help="save nothing")
+    p.add_argument("--max-steps", metavar="N", type=_positive, help="most model calls a turn may make")
+    p.add_argument("--approve", choices=("ask", "edits", "all"), default="ask", help="who decides (default: ask)")
+    return p
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serve one session; returns the exit code (2: bad flags, 130: interrupted)."""
+    try:
+        signal.signal(signal.SIGTERM, _terminated)  # until the loop takes over
+        return _main(argv)
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as end:  # argparse's way to say so
+        return end.code if isinstance(end.code, int) else 0
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    p = parser()
+    flags = p.parse_args(argv)
+    if not flags.rpc:
+        p.error("give --rpc: this agent is driven by another program")
+    if not os.path.isdir(flags.cwd):
+        p.error(f"--cwd: there is no folder {flags.cwd!r}")
+    if flags.session or flags.resume:
+        p.error("there are no saved sessions yet (they come with a later release); start without --session, --continue")
+
+    from .approvals import MODES
+    from .providers import UnknownModel, make_model
+
+    if flags.mode not in MODES:
+        p.error(f"--mode: there is no mode {flags.mode!r}; the modes are {', '.join(MODES)}")
+    try:
+        make_model(flags.provider, flags.model)
+    except UnknownModel as error:
+        p.error(str(error))
+
+    import asyncio
+
+    from .serve import Agent, Options
+    from .session import Session
+    from .tools.shell import clean_up
+    from .tools.workspace import Workspace
+
+    session = Session(Workspace(flags.cwd), flags.mode, flags.provider, flags.model)
+    agent = Agent(Options(session, flags.approve, flags.max_steps), 0, 1)
+    try:
+        return asyncio.run(agent.serve())
+    finally:
+        clean_up()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

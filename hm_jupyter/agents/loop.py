@@ -1,0 +1,194 @@
+"""The turn: model step, tool calls, results, until the model has nothing more to do.
+
+Source: hm RPC, "Life of a session", "Commands" (steer, follow_up, abort), "A session" (the order of events). Knows no
+pipes: it emits events by a function and finds what the person sent in queues.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import traceback
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from .approvals import Desk
+from .calls import run_call
+from .messages import Message, ToolCall
+from .providers import Call, CallStarted, Finished, Model, ModelError, Text, Thinking
+from .session import Session
+from .tools import TOOLS
+
+SKIPPED = "Not run: the user sent a message before this call began. Read it, then decide anew."
+INTERRUPTED = "Stopped by the user."
+
+
+class Emit(Protocol):
+    """Writes one event with its header."""
+
+    def __call__(self, type: str, /, **fields: object) -> None: ...
+
+
+@dataclass(slots=True)
+class Host:
+    """What a turn needs from the agent around it. ``drained`` waits while the reader of the events is slow."""
+
+    session: Session
+    emit: Emit
+    drained: Callable[[], Awaitable[None]]
+    desk: Desk = field(default_factory=Desk)
+    steers: deque[Message] = field(default_factory=deque)
+    follow_ups: deque[Message] = field(default_factory=deque)
+
+
+@dataclass(slots=True)
+class Settings:
+    """What a turn goes by, fixed when it starts: later changes apply from the next turn."""
+
+    mode: str
+    model: Model
+    effort: str
+    approve: str
+    max_steps: int | None = None
+
+
+class Turn:
+    """One turn. :meth:`run` never raises: however it ends, ``turn_end`` is the last event."""
+
+    def __init__(self, host: Host, settings: Settings, prompt: Message) -> None:
+        self._host = host
+        self._session = host.session
+        self._settings = settings
+        self._prompt = prompt
+        self._open: list[ToolCall] = []
+        self._task: asyncio.Task[object] | None = None
+        self._aborted = False
+
+    def abort(self) -> None:
+        """Stop it as soon as can be. Harmless when repeated, and before :meth:`run` has begun."""
+        if not self._aborted and self._task is not None:
+            self._task.cancel()
+        self._aborted = True
+
+    async def run(self) -> None:
+        self._task = asyncio.current_task()
+        end: dict[str, str] = {}
+        try:
+            self._hear(self._prompt)
+            if self._aborted:
+                raise asyncio.CancelledError
+            self._hear_steers()
+            end = await self._steps()
+        except asyncio.CancelledError:
+            end = {"stop_reason": "cancelled"}
+        except ModelError as error:
+            end = {"stop_reason": "error", "error": str(error)}
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            end = {"stop_reason": "error", "error": f"the agent failed: {type(error).__name__}: {error}"}
+        self._close_calls("interrupted")
+        if self._aborted:
+            self._host.steers.clear()
+            self._host.follow_ups.clear()
+        self._host.emit("turn_end", **end)
+
+    async def _steps(self) -> dict[str, str]:
+        steps = 0
+        while True:
+            steps += 1
+            message = await self._model_step()
+            if message.calls:
+                await self._batch(message.calls)
+            heard = self._hear_steers()
+            if not message.calls and not heard:
+                if not self._host.follow_ups:
+                    return {}
+                self._hear(self._host.follow_ups.popleft())
+            if self._settings.max_steps is not None and steps >= self._settings.max_steps:
+                text = f"stopped after {steps} steps, the most --max-steps allows; send a prompt to go on"
+                return {"stop_reason": "max_steps", "error": text}
+
+    # ---- messages of the person ----
+
+    def _hear(self, message: Message) -> None:
+        message.id = self._session.new_entry()
+        self._session.history.append(message)
+        self._host.emit("message_end", role="user", text=message.text, entry=message.id)
+
+    def _hear_steers(self) -> bool:
+        heard = bool(self._host.steers)
+        while self._host.steers:
+            self._hear(self._host.steers.popleft())
+        return heard
+
+    # ---- one answer of the model ----
+
+    async def _model_step(self) -> Message:
+        emit, drained = self._host.emit, self._host.drained
+        message = Message(self._session.new_entry(), "assistant")
+        parts: list[str] = []
+        emit("message_start", role="assistant")
+        try:
+            step = self._settings.model.step(
+                self._session.history, tools=list(TOOLS.values()), effort=self._settings.effort
+            )
+            async for delta in step:
+                if type(delta) is Text:
+                    parts.append(delta.text)
+                    emit("text_delta", text=delta.text)
+                elif type(delta) is Thinking:
+                    emit("thinking_delta", text=delta.text)
+                elif type(delta) is CallStarted:
+                    emit("tool_start", tool=delta.tool)
+                elif type(delta) is Call:
+                    message.calls.append(ToolCall(delta.id or self._session.new_call(), delta.tool, delta.input))
+                elif type(delta) is Finished:
+                    self._session.usage.add(delta.usage)
+                    emit("usage", **delta.usage.to_json())
+                    message.private = delta.private
+                await drained()
+        except BaseException:
+            message.text = "".join(parts)
+            message.calls.clear()
+            if message.text:
+                self._session.history.append(message)
+            emit("message_end", role="assistant", text=message.text, entry=message.id, interrupted=True)
+            raise
+        message.text = "".join(parts)
+        if message.text:
+            self._session.answer = message.text
+        self._session.history.append(message)
+        self._open = list(message.calls)
+        emit("message_end", role="assistant", text=message.text, entry=message.id)
+        return message
+
+    # ---- its calls ----
+
+    async def _batch(self, calls: list[ToolCall]) -> None:
+        """One call after the other; what the person sent meanwhile is heard before the next one begins."""
+        for call in calls:
+            if self._host.steers:
+                break
+            self._open.remove(call)
+            try:
+                await run_call(call, self._host, self._settings.mode, self._settings.approve)
+            except asyncio.CancelledError:
+                self._host.emit("message_end", role="tool", text="")
+                raise
+        self._close_calls("skipped")
+        self._host.emit("message_end", role="tool", text="")
+
+    def _close_calls(self, outcome: Literal["skipped", "interrupted"]) -> None:
+        """Results for calls that were never begun, so that neither the model nor a reader waits for them."""
+        text = SKIPPED if outcome == "skipped" else INTERRUPTED
+        for call in self._open:
+            entry = self._session.new_entry()
+            if outcome == "skipped":
+                summary = TOOLS[call.tool].summary(call.input) if call.tool in TOOLS else ""
+                head = {"tool": call.tool, "call_id": call.id}
+                self._host.emit("tool_call", **head, summary=summary, input=call.input)
+                self._host.emit("tool_result", **head, text=text, is_error=True, outcome=outcome, entry=entry)
+            self._session.history.append(Message(entry, "tool", text, call_id=call.id, is_error=True, outcome=outcome))
+        self._open = []

@@ -1,0 +1,76 @@
+"""Changes to files: read whole before, written whole after, and only over what was read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(slots=True)
+class Change:
+    """One file's text before (None: there is none) and after. ``name`` is its path for people."""
+
+    path: Path
+    name: str
+    old: str | None
+    new: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"path": self.name, "old": self.old, "new": self.new}
+
+
+class FileProblem(Exception):
+    """A file cannot be read or written as text. The text says why."""
+
+
+def read_text(path: Path, name: str) -> str | None:
+    """The whole text of a file, line ends as they are; None when there is none. Raises :class:`FileProblem`."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError:
+        raise FileProblem(f"{name} is a folder; list it with list_files") from None
+    except UnicodeDecodeError:
+        raise FileProblem(f"{name} is not UTF-8 text") from None
+    except OSError as error:
+        raise FileProblem(f"{name} cannot be read: {error.strerror or error}") from None
+
+
+def apply(change: Change) -> None:
+    """Write the new text in one step. Raises :class:`FileProblem` when the file is not any more what it was."""
+    if change.path.resolve() != change.path:
+        raise FileProblem(f"{change.name} now leads somewhere else; nothing was written. Read it again")
+    now = read_text(change.path, change.name)
+    if now != change.old:
+        what = "was made" if change.old is None else "was removed" if now is None else "changed"
+        raise FileProblem(f"{change.name} {what} while this call waited; nothing was written. Read it again")
+    try:
+        change.path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(change.path, change.new.encode("utf-8", "surrogatepass"))
+    except OSError as error:
+        raise FileProblem(f"{change.name} cannot be written: {error.strerror or error}") from None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,147 @@
+"""shell: one command, run for real in the workspace, streamed as it comes, and nothing of it left behind.
+
+The command runs in a session and process group of its own. When it ends, is stopped, takes too long, or the agent
+dies, the whole group goes: children and grandchildren too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from typing import Any
+
+from .base import Context, Plan, Result, Tool, number_field, schema, text_field
+from .lifeline import LIFELINE
+from .process import Process
+from .workspace import Workspace
+
+DEFAULT_TIMEOUT = 120.0
+"""Seconds a command gets unless it asks for more."""
+
+MODEL_HEAD, MODEL_TAIL = 16_000, 8_000
+"""Characters of a long output that the model gets: so many from its beginning and its end."""
+
+STREAM_LIMIT = 1_000_000
+"""Characters of output that are streamed to the person."""
+
+_shim: str | None = None
+
+
+class Shell(Tool):
+    name = "shell"
+    category = "shell"
+    description = f"Run a shell command in the workspace. timeout is in seconds (default {DEFAULT_TIMEOUT:.0f})."
+    schema = schema(["command"], command={"type": "string"}, timeout={"type": "number"})
+
+    def plan(self, input: dict[str, Any], workspace: Workspace) -> Plan:
+        command = text_field(input, "command")
+        number_field(input, "timeout", DEFAULT_TIMEOUT, 1, 3600)
+        root = workspace.root
+        return Plan(input, "shell", command=command, cwd=str(root), paths=[root])
+
+    def summary(self, input: dict[str, Any]) -> str:
+        return str(input.get("command", ""))
+
+    async def run(self, plan: Plan, context: Context) -> Result:
+        timeout = number_field(plan.input, "timeout", DEFAULT_TIMEOUT, 1, 3600)
+        output = _Output(context)
+        process = Process(plan.command, plan.cwd, environment())
+        reading = asyncio.ensure_future(process.read(output.add))
+        in_time = True
+        try:
+            try:
+                await asyncio.wait_for(process.exited(), timeout)
+            except asyncio.TimeoutError:
+                in_time = False
+                await process.end()
+            # What the command left in the background would hold the pipe open: its last words, then it goes too.
+            await asyncio.wait({reading}, timeout=0.2)
+            left = process.kill_group()
+            await asyncio.wait({reading}, timeout=2)
+        except asyncio.CancelledError:
+            await asyncio.shield(process.end())
+            raise
+        finally:
+            if not reading.done():
+                reading.cancel()
+                await asyncio.wait({reading})
+            process.close()
+        return _result(output.for_model(), process.code, None if in_time else timeout, left)
+
+
+def _result(text: str, code: int, timed_out: float | None, left: bool) -> Result:
+    notes = []
+    if timed_out is not None:
+        notes.append(f"[stopped after {timed_out:g} s; give a longer timeout if it needs one]")
+    elif code < 0:
+        notes.append(f"[ended by signal {-code}]")
+    elif code:
+        notes.append(f"[exit code {code}]")
+    if left and timed_out is None:
+        notes.append("[what it left running in the background was stopped]")
+    if notes and text and not text.endswith("\n"):
+        text += "\n"
+    return Result(text + "\n".join(notes), code != 0 or timed_out is not None, exit_code=code)
+
+
+class _Output:
+    """Streams output up to a limit and keeps its beginning and end for the model."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._head = ""
+        self._tail = ""
+        self._total = 0
+
+    async def add(self, text: str) -> None:
+        before, self._total = self._total, self._total + len(text)
+        room = MODEL_HEAD - len(self._head)
+        self._head += text[:room]
+        self._tail = (self._tail + text[room if room > 0 else 0 :])[-MODEL_TAIL:]
+        if before < STREAM_LIMIT:
+            await self._context.output(text[: STREAM_LIMIT - before])
+            if self._total >= STREAM_LIMIT:
+                await self._context.output("\n[more output is not shown]\n")
+
+    def for_model(self) -> str:
+        cut = self._total - len(self._head) - len(self._tail)
+        middle = f"\n[{cut} characters are left out here]\n" if cut > 0 else ""
+        return self._head + middle + self._tail
+
+
+def environment() -> dict[str, str]:
+    """The agent's environment for its commands: `python` is the agent's own, nothing pages or waits for a terminal.
+
+    Byte code is not written: an edit within the same second as the last import would otherwise go unseen.
+    """
+    env = dict(os.environ)
+    env["PATH"] = os.pathsep.join([_python_folder(), env.get("PATH") or os.defpath])
+    env.update(PYTHONUNBUFFERED="1", PYTHONDONTWRITEBYTECODE="1", PAGER="cat", GIT_PAGER="cat", GIT_TERMINAL_PROMPT="0")
+    return env
+
+
+def _python_folder() -> str:
+    """A folder whose `python` is the interpreter we run on; made for the purpose where its own has another name."""
+    global _shim
+    folder = os.path.dirname(sys.executable)
+    if os.access(os.path.join(folder, "python"), os.X_OK):
+        return folder
+    if _shim is None:
+        _shim = tempfile.mkdtemp(prefix="hm-python-")
+        script = os.path.join(_shim, "python")
+        with open(script, "w", encoding="utf-8") as file:
+            quoted = sys.executable.replace("'", "'\\''")
+            file.write(f"#!/bin/sh\nexec '{quoted}' \"$@\"\n")
+        os.chmod(script, os.stat(script).st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return _shim
+
+
+def clean_up() -> None:
+    """At the agent's end."""
+    LIFELINE.close()
+    if _shim is not None:
+        shutil.rmtree(_shim, ignore_errors=True)

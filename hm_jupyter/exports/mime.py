@@ -1,0 +1,26 @@
+"""What a finished turn leaves in its cell: one bundle for every viewer, the same at every run of the same transcript.
+
+``text/html`` (sanitised here, styled and self-contained), ``text/markdown``, ``text/plain`` and the transcript itself as
+JSON. With ``times`` false, the default, nothing depends on the clock: no elapsed time, no session id, no absolute folder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..transcript import Transcript
+from . import html, jsonl, markdown, text
+from .jsonl import MIME
+from .view import Turns
+
+
+def bundle(
+    transcript: Transcript, turn: Turns = None, *, times: bool = False, prompts: bool | None = None
+) -> dict[str, Any]:
+    """The mime bundle of one turn, of the turns ``(first, last)``, or (None) of the whole session."""
+    return {
+        "text/html": html.fragment(transcript, turn, times=times, prompts=prompts),
+        "text/markdown": markdown.fragment(transcript, turn, times=times, prompts=prompts),
+        "text/plain": text.plain(transcript, turn, times=times, prompts=prompts),
+        MIME: jsonl.data(transcript, turn, times=times),
+    }

@@ -1,0 +1,127 @@
+"""Tab completion of ``%hm`` lines: subcommands, options and their values, session names, waiting calls, variables.
+
+Hooks into IPython's completer, which Jupyter asks through ``complete_request``. Looks only at what is in memory: it
+never starts an agent or asks one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .registry import registry
+from .subcommands import EFFORTS, PROMPT_OPTIONS, SUBCOMMANDS, Subcommand
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from .magics import HmMagics
+    from .options import Option
+
+_KEYS = ("%hm", "%%hm")
+
+
+class Completer:
+    """The completer of one shell's magics."""
+
+    def __init__(self, magics: HmMagics) -> None:
+        self.magics = magics
+
+    def install(self, shell: InteractiveShell) -> None:
+        """Be asked for lines that begin with ``%hm`` or ``%%hm``."""
+        for key in _KEYS:
+            shell.set_hook("complete_command", self, str_key=key)
+
+    def __call__(self, shell: Any, event: Any = None) -> list[str]:
+        """IPython's hook: the candidates for the word at the cursor."""
+        event = event if event is not None else shell
+        line = event.text_until_cursor
+        word = "" if not line or line[-1].isspace() else line.split()[-1]
+        before = line[: len(line) - len(word)].split()[1:]
+        if word.startswith("--") and "=" in word:  # IPython completes what stands behind the "="
+            flag, _, word = word.partition("=")
+            before.append(flag)
+        return [c for c in self.candidates(before, word) if c.startswith(word)]
+
+    def candidates(self, before: list[str], word: str) -> list[str]:
+        """What may stand at the cursor, after the words ``before``."""
+        sub = next((SUBCOMMANDS[w] for w in before if w in SUBCOMMANDS), None)
+        options = sub.options if sub else PROMPT_OPTIONS
+        previous = next((o for o in options if before and before[-1] == o.flag and (o.metavar or o.choices)), None)
+        if previous is not None:
+            return list(self._values(previous))
+        if "--" in before:
+            return []
+        found = [] if sub else self._first(before)
+        if sub is not None:
+            found += self._words(sub)
+        taken = {w for w in before if not any(o.repeat and o.flag == w for o in options)}
+        if word.startswith("-") or sub is not None or not found:
+            found += [o.flag for o in options if o.flag not in taken]
+        return found
+
+    def _first(self, before: list[str]) -> list[str]:
+        """Subcommands, where one may still come: at the start, or after ``--session NAME``."""
+        rest = [w for i, w in enumerate(before) if w != "--session" and (i == 0 or before[i - 1] != "--session")]
+        return [] if rest else list(SUBCOMMANDS)
+
+    def _words(self, sub: Subcommand) -> list[str]:
+        session = registry.current
+        if sub.completes == "session":
+            return registry.names()
+        if sub.completes == "call":
+            kind = "question" if sub.name == "answer" else "approval"
+            return [p.call_id for _, s in registry.items() for p in s.pending if p.TAG[1] == kind]
+        if sub.completes == "agent":
+            return ["builtin", "hm"]
+        if sub.completes == "mode":
+            return list(session.state.modes) if session else []
+        if sub.completes == "model":
+            return list(session.state.models) if session else []
+        if sub.completes == "effort":
+            return list(EFFORTS)
+        if sub.completes == "subcommand":
+            return list(SUBCOMMANDS)
+        if sub.completes == "setting":
+            return list(type(self.magics).class_traits(config=True))
+        return _paths("") if sub.completes == "path" else []
+
+    def _values(self, option: Option) -> Iterable[str]:
+        if option.choices:
+            return option.choices
+        if option.completes == "session":
+            return registry.names()
+        if option.completes == "agent":
+            return ["builtin", "hm"]
+        if option.completes == "path":
+            return _paths("", folders=True)
+        session = registry.current
+        if option.completes in ("mode", "model") and session is not None:
+            return session.state.modes if option.completes == "mode" else session.state.models
+        if option.completes == "variable" and self.magics.shell is not None:
+            hidden = self.magics.shell.user_ns_hidden
+            names = [n for n in self.magics.shell.user_ns if not n.startswith("_") and n not in hidden]
+            return ["ask", "edits", "all", "deny", *names] if option.name == "when-alone" else names
+        return []
+
+
+def _paths(start: str, *, folders: bool = False) -> list[str]:
+    """The files or folders here (IPython completes deeper paths itself)."""
+    with suppress(OSError):
+        return sorted(
+            p.name + ("/" if p.is_dir() else "")
+            for p in Path(start or ".").iterdir()
+            if not p.name.startswith(".") and (p.is_dir() or not folders)
+        )
+    return []
+
+
+def uninstall(shell: InteractiveShell) -> None:
+    """Take every completer of ours out of ``shell``."""
+    completers = getattr(shell, "strdispatchers", {}).get("complete_command")
+    for key in _KEYS:
+        chain = getattr(completers, "strs", {}).get(key)
+        if chain is not None:
+            chain.chain[:] = [(p, f) for p, f in chain.chain if not isinstance(getattr(f, "__func__", None), Completer)]

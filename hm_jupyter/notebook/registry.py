@@ -1,0 +1,108 @@
+"""The named sessions of this kernel and which one is current.
+
+Magics, ``hm_jupyter.current`` and ``hm_jupyter.last`` look here. Knows nothing of how a session is started.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from .options import closest
+
+if TYPE_CHECKING:
+    from ..session.session import Session
+    from ..session.turn import Turn
+
+
+class Registry:
+    """Open sessions by name. A session that was closed elsewhere is forgotten when next looked at."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, Session] = {}
+        self._current = ""
+        self._following: set[str] = set()
+        self.last: Turn | None = None
+
+    def add(self, session: Session, name: str = "", *, follows: bool = False) -> str:
+        """Keep ``session``, make it current, and return the name it has here (made unique with ``-2``, ``-3``, …).
+
+        ``follows``: its prompts are decided by the setting ``approve``, not by a policy it was started with.
+        """
+        for known, other in self._open().items():
+            if other is session and name in ("", known):
+                self._current = known
+                return known
+        wanted = name or session.name or "agent"
+        chosen, n = wanted, 1
+        while chosen in self._sessions:
+            n += 1
+            chosen = f"{wanted}-{n}"
+        self._sessions[chosen] = session
+        self._current = chosen
+        if follows:
+            self._following.add(chosen)
+        return chosen
+
+    def follows(self, session: Session) -> bool:
+        """Do the prompts of ``session`` follow the setting ``approve``?"""
+        return any(s is session and name in self._following for name, s in self._sessions.items())
+
+    def use(self, name: str) -> Session:
+        """Make the session called ``name`` current. Raises :class:`UsageError`."""
+        session = self.get(name)
+        self._current = name
+        return session
+
+    def get(self, name: str = "") -> Session:
+        """The session called ``name``, or the current one. Raises :class:`UsageError` when there is none."""
+        sessions = self._open()
+        if not name:
+            session = sessions.get(self._current)
+            if session is None:
+                raise UsageError("There is no session yet; %hm start begins one, and so does a prompt: %hm TEXT.")
+            return session
+        if name not in sessions:
+            meant = closest(name, sessions)
+            if meant:
+                hint = f"did you mean {meant}?"
+            elif sessions:
+                hint = f"open are {', '.join(sessions)}."
+            else:
+                hint = "none is open; %hm start begins one."
+            raise UsageError(f"There is no session called {name!r}; {hint}")
+        return sessions[name]
+
+    def remove(self, name: str) -> None:
+        """Forget a session; the one opened before it becomes current."""
+        self._sessions.pop(name, None)
+        self._following.discard(name)
+        if self._current == name:
+            self._current = next(reversed(self._open()), "")
+
+    def names(self) -> list[str]:
+        """The names of the open sessions, in the order they were opened."""
+        return list(self._open())
+
+    def items(self) -> list[tuple[str, Session]]:
+        """The open sessions with their names."""
+        return list(self._open().items())
+
+    @property
+    def current(self) -> Session | None:
+        """The current session, or None."""
+        return self._open().get(self._current)
+
+    @property
+    def current_name(self) -> str:
+        """The current session's name, or ""."""
+        return self._current if self._current in self._open() else ""
+
+    def _open(self) -> dict[str, Session]:
+        for name in [n for n, s in self._sessions.items() if s.closed]:
+            del self._sessions[name]
+            self._following.discard(name)
+        return self._sessions
+
+
+registry = Registry()

@@ -1,0 +1,210 @@
+"""``%hm start agents use stop sessions fork export state``: sessions, opened, chosen, kept and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import NotSupported, UsageError
+from .options import Args
+from .registry import registry
+from .show import Table, say
+
+if TYPE_CHECKING:
+    from ..session.session import Session
+    from .magics import HmMagics
+
+
+# ---- which session ---------------------------------------------------------------------------------------------------
+
+
+def session_for(magics: HmMagics, name: str = "", *, agent: str = "") -> Session:
+    """The named or current session; a new one where there is none and one may be started."""
+    if name and name in registry.names():
+        return registry.get(name)
+    if not name and registry.current is not None and not agent:
+        return registry.get()
+    if name and not agent:
+        return registry.get(name)  # raises, and says which there are
+    if agent and not name:
+        for known, session in registry.items():
+            if known == agent:
+                return registry.use(known) if session is not registry.current else session
+    return opened(magics, agent=agent, name=name)
+
+
+def opened(magics: HmMagics, *, agent: Any = "", name: str = "", **given: Any) -> Session:
+    """Start an agent with what is ``given`` over the settings, and make its session the current one."""
+    from ..connect import connect
+
+    options = {
+        "cwd": given.get("cwd") or magics.cwd,
+        "provider": given.get("provider") or magics.provider,
+        "model": given.get("model") or magics.model,
+        "mode": given.get("mode") or magics.mode,
+        "approve": given.get("approve"),
+        "when_alone": given.get("when_alone") or alone_policy(magics.when_alone),
+        "session": given.get("session"),
+        "protocol": given.get("protocol"),
+        "name": name,
+    }
+    session = connect(agent or magics.agent or None, **{k: v for k, v in options.items() if v})
+    registry.add(session, name, follows="approve" not in given)
+    return session
+
+
+def alone_policy(policy: Any) -> Any:
+    """A policy for when nobody can be asked, as ``connect`` takes it: a mapping of ``approve`` and ``answers``."""
+    return policy if not policy or isinstance(policy, Mapping) else {"approve": policy}
+
+
+def value_of(text: Any, scope: Mapping[str, Any]) -> Any:
+    """``$NAME`` as the value of that variable, anything else as it is."""
+    if isinstance(text, str) and text.startswith("$"):
+        from .attach import look_up
+
+        return look_up(text[1:], scope, option="$")
+    return text
+
+
+def policy_of(text: str, scope: Mapping[str, Any], *, option: str) -> Any:
+    """A policy: one of the words, else the variable of that name."""
+    from .attach import look_up
+    from .subcommands import POLICIES
+
+    return text if text in POLICIES else look_up(text.removeprefix("$"), scope, option=option)
+
+
+# ---- subcommands -----------------------------------------------------------------------------------------------------
+
+
+def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
+    """``%hm start``"""
+    given = {k.replace("-", "_"): value_of(v, scope) for k, v in args.values.items()}
+    if "when_alone" in given:
+        given["when_alone"] = alone_policy(policy_of(args.values["when-alone"], scope, option="--when-alone"))
+    if "resume" in given:
+        given["session"] = given.pop("resume")
+    if "scenario" in given:
+        if given.get("provider", "demo") != "demo" or "model" in given:
+            raise UsageError("--scenario is what the demo model plays; leave --provider and --model out.")
+        given.update(provider="demo", model=given.pop("scenario"))
+    agent: Any = args.words[0] if args.words else ""
+    if isinstance(scope.get(agent.removeprefix("$")), (list, tuple)):
+        agent = list(scope[agent.removeprefix("$")])
+    opened(magics, agent=agent, name=given.pop("name", ""), **given)
+    session = registry.get()
+    state = session.state
+    about = ", ".join(x for x in (state.model or state.provider, state.mode and f"mode {state.mode}") if x)
+    say(f"{registry.current_name}: {state.agent} is ready" + (f" ({about})." if about else "."))
+
+
+def agents(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
+    """``%hm agents``"""
+    from shutil import which
+
+    rows: list[tuple[str, ...]] = [
+        ("builtin", "the built-in agent", ""),
+        ("hm", "hm, from PATH", "" if which("hm") else "not installed"),
+    ]
+    running = dict(registry.items())
+    for name, session in running.items():
+        mark = "current session" if name == registry.current_name else "open session"
+        rows.append((name, f"{session.state.agent}, {session.state.model or 'model not said'}", mark))
+    return Table(("name", "what", "state"), rows, note="Start one with %hm start NAME; change with %hm use NAME.")
+
+
+def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
+    """``%hm use``"""
+    if not args.words:
+        raise UsageError(f"Which session? Open are {', '.join(registry.names()) or 'none'}.")
+    name = args.words[0]
+    value: Any = scope.get(name)
+    if name not in registry.names() and hasattr(value, "controller") and hasattr(value, "prompt"):
+        name = registry.add(value, name)
+    registry.use(name)
+    say(f"{name} is the current session.")
+
+
+def stop(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
+    """``%hm stop``"""
+    if args.get("all"):
+        names = registry.names()
+    else:
+        names = args.words or [registry.current_name]
+    if not any(names):
+        raise UsageError("No session is open, so there is nothing to stop.")
+    for name in names:
+        session = registry.get(name)
+        session.close()
+        registry.remove(name)
+        say(f"{name}: stopped.")
+
+
+def saved(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
+    """``%hm sessions``"""
+    found = magics.session(args.get("session", "")).sessions(all=bool(args.get("all")))
+    columns = ("id", "title", "updated", "turns", "status", "model")
+    rows = []
+    for item in found:
+        model = "/".join(str(item[k]) for k in ("provider", "model") if item.get(k))
+        rows.append((*(item.get(k, "") for k in columns[:-1]), model))
+    note = "Take one up again with %hm start --resume ID." if rows else "None saved here; try %hm sessions --all."
+    return Table(columns, rows, note=note, code=("id",))
+
+
+def fork(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
+    """``%hm fork``"""
+    made = registry.get(args.get("session", "")).fork(args.words[0] if args.words else "")
+    say(f"The session goes on as {made.get('id') or 'a fork'}.")
+
+
+def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
+    """``%hm export``"""
+    session = registry.get(args.get("session", ""))
+    path = str(value_of(args.words[0], scope)) if args.words else ""
+    kind = args.get("format", "")
+    if args.get("agent"):
+        if kind in ("txt", "json"):
+            raise UsageError(f"the agent's export is html, md or jsonl, not {kind}; without --agent we write {kind}.")
+        made = session.agent_export(format=kind or None, path=path, all_branches=bool(args.get("all-branches")))
+        redacted = ", ".join(made.get("redacted") or [])
+        say(f"The agent wrote {made.get('path', 'its export')}" + (f" (taken out: {redacted})." if redacted else "."))
+        return
+    if args.get("all-branches"):
+        raise UsageError("--all-branches goes with --agent: only the agent knows its other branches.")
+    if kind == "jsonl":
+        raise NotSupported("jsonl is the agent's own format; write %hm export --agent --format jsonl.")
+    if not path:
+        path = f"{registry.current_name or 'session'}.{kind or 'html'}"
+    elif kind and not path.endswith(f".{kind}"):
+        path = f"{path}.{kind}"
+    say(f"Wrote {session.export(path)}.")
+
+
+def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
+    """``%hm state``"""
+    name = args.get("session", "") or registry.current_name
+    session = registry.get(name)
+    now = session.state
+    used = now.usage
+    tokens = f"{used.input:,} in, {used.output:,} out"
+    if used.cache_read or used.cache_write:
+        tokens += f", cache {used.cache_read:,} read, {used.cache_write:,} written"
+    pairs = [
+        ("session", f"{name} ({now.session_id})" if now.session_id else name),
+        ("title", now.title),
+        ("agent", now.agent),
+        ("status", now.status),
+        ("model", "/".join(x for x in (now.provider, now.model) if x)),
+        ("effort", now.effort),
+        ("mode", now.mode),
+        ("leave", now.approve),
+        ("folder", now.root),
+        ("turns", now.turn),
+        ("waiting", len(now.pending) or ""),
+        ("tokens", tokens if used.input or used.output else ""),
+        ("context", f"{now.context:,} tokens" if now.context else ""),
+        ("cost", f"${used.cost:.4f}" if used.cost is not None else ""),
+    ]
+    return Table(("what", "value"), [p for p in pairs if p[1] != ""], code=("value",))

@@ -1,0 +1,257 @@
+"""The table of ``%hm`` subcommands: what each is called, takes and does. Parsing, help and completion all read it.
+
+Also decides whether a line is a subcommand, a mistyped one, or a prompt. The functions that carry the subcommands out
+are named here as ``module:function`` and imported when used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ..errors import UsageError
+from .options import Option
+
+POLICIES = ("ask", "edits", "all", "deny")
+EFFORTS = ("off", "low", "medium", "high", "xhigh", "max")
+
+Group = Literal["sessions", "while a turn runs", "the agent", "this extension"]
+
+_SESSION = Option("session", "which session (default: the current one)", "NAME", completes="session")
+_ATTACH = Option("attach", "send a variable's value along (a table, an array, text, …)", "NAME", repeat=True,
+                 completes="variable")  # fmt: skip
+_IMAGE = Option("image", "send a picture: a variable (figure, PIL image, array, bytes) or a file", "NAME", repeat=True,
+                completes="variable")  # fmt: skip
+_APPROVE = Option("approve", "who decides what needs leave: you, or a policy", choices=POLICIES)
+_ALONE = Option("when-alone", "a policy, or a variable with one, for when nobody can be asked", "POLICY",
+                     completes="variable")  # fmt: skip
+
+PROMPT_OPTIONS: tuple[Option, ...] = (
+    _ATTACH,
+    _IMAGE,
+    _APPROVE,
+    _ALONE,
+    Option("background", "return at once; the cell's output goes on living until the turn is over"),
+    Option("timeout", "stop the turn after so many seconds", "SECONDS", number=True),
+    Option("as", "keep the Turn in this variable", "NAME"),
+    _SESSION,
+    Option("agent", "start this agent if no session is open under that name", "AGENT", completes="agent"),
+)
+
+
+@dataclass(frozen=True)
+class Subcommand:
+    """One subcommand. ``words``: how many words it takes at most; ``text``: it takes free text instead."""
+
+    name: str
+    usage: str
+    summary: str
+    run: str
+    group: Group
+    options: tuple[Option, ...] = ()
+    words: int = 0
+    text: bool = False
+    details: str = ""
+    examples: tuple[str, ...] = ()
+    completes: str = ""
+
+
+_TABLE = (
+    Subcommand(
+        "start", "[AGENT]", "start an agent and make its session the current one", "sub_sessions:start", "sessions",
+        (
+            Option("name", "what to call the session here", "NAME"),
+            Option("cwd", "the folder it works in (default: the notebook's)", "DIR", completes="path"),
+            Option("provider", "whose models", "NAME"),
+            Option("model", "which model", "ID", completes="model"),
+            Option("mode", "which mode to begin in", "NAME", completes="mode"),
+            _APPROVE,
+            _ALONE,
+            Option("protocol", "what a command line of yours speaks", choices=("hm",)),
+            Option("resume", "go on with a saved session", "ID", completes="saved"),
+            Option("scenario", "what the demo model plays: a name, or a .toml file", "NAME"),
+        ),
+        words=1, completes="agent",
+        details="AGENT is a name from %hm agents, or the name of a variable holding a command line (a list). "
+        "Without it, the setting `agent` decides. A prompt with no session open starts one with the settings, so start "
+        "is only needed for something else. A value written $NAME is the value of that variable.",
+        examples=("%hm start", "%hm start hm --mode plan", "%hm start --cwd $folder --approve edits"),
+    ),
+    Subcommand(
+        "agents", "", "the agents there are, and the sessions open in this kernel", "sub_sessions:agents", "sessions",
+    ),
+    Subcommand(
+        "use", "NAME", "make another open session the current one", "sub_sessions:use", "sessions",
+        words=1, completes="session",
+        details="NAME is a session's name from %hm agents, or a variable holding a Session of hm_jupyter.connect().",
+    ),
+    Subcommand(
+        "stop", "[NAME]", "end a session and its agent", "sub_sessions:stop", "sessions",
+        (Option("all", "end every session of this kernel"),), words=1, completes="session",
+        details="To stop only what the agent is doing now, and keep it, use %hm abort (or the ■ button).",
+    ),
+    Subcommand(
+        "sessions", "", "the sessions the agent has saved", "sub_sessions:saved", "sessions",
+        (Option("all", "those of every folder"), _SESSION),
+        details="Take one up again with %hm start --resume ID.",
+    ),
+    Subcommand(
+        "fork", "[ENTRY]", "go on as a copy of this session", "sub_sessions:fork", "sessions",
+        (_SESSION,), words=1,
+        details="From ENTRY, or from the latest message. The session as it was stays saved.",
+    ),
+    Subcommand(
+        "export", "[PATH]", "write the session to a file", "sub_sessions:export", "sessions",
+        (
+            Option("format", "what to write, when PATH does not say", choices=("html", "md", "txt", "json", "jsonl")),
+            Option("agent", "let the agent write its own export (html, md or jsonl) instead"),
+            Option("all-branches", "with --agent: abandoned branches too"),
+            _SESSION,
+        ),
+        words=1, completes="path",
+        details="PATH ends in .html, .md, .txt or .json.",
+        examples=("%hm export run.html", "%hm export --agent --format jsonl"),
+    ),
+    Subcommand(
+        "state", "", "the session: model, mode, folder, tokens, cost", "sub_sessions:state", "sessions", (_SESSION,),
+    ),
+    Subcommand(
+        "steer", "TEXT", "tell the running turn something", "sub_turns:steer", "while a turn runs",
+        (_IMAGE, _SESSION), text=True,
+        details="It reaches the model after the tool call in progress. Said while nothing runs, it waits for the next "
+        "prompt.",
+        examples=("%hm steer use a log axis",),
+    ),
+    Subcommand(
+        "follow", "TEXT", "queue a message for when the turn is over", "sub_turns:follow", "while a turn runs",
+        (_IMAGE, _SESSION), text=True, examples=("%hm follow then write it to report.md",),
+    ),
+    Subcommand(
+        "pending", "", "what waits for you: approvals and questions", "sub_turns:pending", "while a turn runs",
+        (Option("wait", "wait so long for something to wait for you", "SECONDS", number=True), _SESSION),
+    ),
+    Subcommand(
+        "approve", "[CALL]", "allow what waits", "sub_turns:approve", "while a turn runs",
+        (
+            Option("for-session", "and calls like it from now on"),
+            Option("only", "of an edit: apply only this file", "PATH", repeat=True),
+            Option("note", "say something to the agent with it", "TEXT"),
+            _SESSION,
+        ),
+        words=1, completes="call",
+        details="CALL may be left out when one call waits.",
+        examples=("%hm approve", "%hm approve call_2 --only stats.py"),
+    ),
+    Subcommand(
+        "deny", "[CALL] [NOTE]", "refuse what waits, and say why", "sub_turns:deny", "while a turn runs",
+        (_SESSION,), text=True, completes="call",
+        details="CALL may be left out when one call waits. The note goes to the agent.",
+        examples=("%hm deny run only the store's tests",),
+    ),
+    Subcommand(
+        "answer", "[CALL] TEXT", "answer the agent's question", "sub_turns:answer", "while a turn runs",
+        (Option("skip", "end the question without an answer"), _SESSION), text=True, completes="call",
+        details="CALL may be left out when one question waits.", examples=("%hm answer sqlite",),
+    ),
+    Subcommand(
+        "abort", "", "stop the turn; the agent lives on", "sub_turns:abort", "while a turn runs", (_SESSION,),
+        details="What waits is refused and what is queued is dropped. The ■ button does the same to a waiting cell.",
+    ),
+    Subcommand(
+        "mode", "[NAME]", "show or change the mode", "sub_agent:mode", "the agent", (_SESSION,), words=1,
+        completes="mode", details="From the next turn on.",
+    ),
+    Subcommand(
+        "model", "[ID]", "show or change the model", "sub_agent:model", "the agent",
+        (Option("provider", "whose model it is", "NAME"), _SESSION), words=1, completes="model",
+        details="From the next turn on.", examples=("%hm model", "%hm model demo-small --provider demo"),
+    ),
+    Subcommand(
+        "effort", "[LEVEL]", "show or change how hard the model thinks", "sub_agent:effort", "the agent", (_SESSION,),
+        words=1, completes="effort", details=f"LEVEL is one of {', '.join(EFFORTS)}. From the next turn on.",
+    ),
+    Subcommand(
+        "compact", "", "summarise the context to make room", "sub_agent:compact", "the agent",
+        (Option("focus", "what to keep in particular", "TEXT"), _SESSION),
+        examples=("%hm compact --focus 'the schema of orders'",),
+    ),
+    Subcommand(
+        "config", "[NAME[=VALUE]]", "show or change settings", "config:run", "this extension", words=1,
+        completes="setting",
+        details="Settings hold for this kernel. To keep them, put c.HmMagics.NAME = VALUE in ipython_config.py. "
+        "Keys and tokens are not settings: agents read them from the environment.",
+        examples=("%hm config", "%hm config approve=edits"),
+    ),
+    Subcommand(
+        "help", "[SUBCOMMAND]", "this page, or all about one subcommand", "help:run", "this extension", words=1,
+        completes="subcommand",
+    ),
+)  # fmt: skip
+
+SUBCOMMANDS: dict[str, Subcommand] = {s.name: s for s in _TABLE}
+
+#: What people type from other tools' habits.
+_ALSO = {
+    "queue": "follow", "followup": "follow", "follow-up": "follow", "allow": "approve", "yes": "approve",
+    "reject": "deny", "refuse": "deny", "cancel": "abort", "interrupt": "abort", "quit": "stop", "exit": "stop",
+    "close": "stop", "status": "state", "settings": "config", "set": "config", "switch": "use", "resume": "start",
+    "connect": "start", "list": "agents", "ls": "agents", "save": "export",
+}  # fmt: skip
+
+
+def distance(a: str, b: str) -> int:
+    """How many letters must be added, dropped, changed or swapped with a neighbour to make ``b`` of ``a``."""
+    rows = [list(range(len(b) + 1))]
+    for i, ca in enumerate(a, 1):
+        row = [i]
+        for j, cb in enumerate(b, 1):
+            best = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (ca != cb))
+            if i > 1 and j > 1 and ca == b[j - 2] and a[i - 2] == cb:
+                best = min(best, rows[-2][j - 2] + 1)
+            row.append(best)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+def meant(word: str) -> str:
+    """The subcommand ``word`` probably stands for, or "": one slip in a short name, two in a long one."""
+    lowered = word.lower().strip(":,")
+    if lowered in SUBCOMMANDS:
+        return lowered
+    near = [(distance(lowered, name), abs(len(name) - len(lowered)), name) for name in SUBCOMMANDS]
+    fitting = [found for found in near if found[0] <= (1 if len(found[2]) < 5 else 2)]
+    return min(fitting)[2] if fitting else ""
+
+
+def check_prompt(text: str, *, names: Collection[str] = (), calls: Collection[str] = ()) -> None:
+    """Refuse a prompt that is a mistyped subcommand; what reads as prose is let through.
+
+    A line is taken for a mistake when its first word is nearly a subcommand *and* what follows would fit that one and
+    is no sentence: nothing, as many words as it takes, options, session names, or the ids of waiting calls (``names``
+    and ``calls``). Raises :class:`UsageError`, which says how to send it as a prompt all the same.
+    """
+    words = text.split()
+    if not words or "\n" in text.strip():
+        return
+    head, tail = words[0], words[1:]
+    plain = [w for i, w in enumerate(tail) if not w.startswith("--") and not (i and tail[i - 1].startswith("--"))]
+    guess = meant(head)
+    if guess and len(plain) > SUBCOMMANDS[guess].words and any(w not in {*names, *calls} for w in plain):
+        return
+    if not guess and not plain:
+        guess = _ALSO.get(head.lower(), "")
+    if not guess:
+        return
+    shown = " ".join(words)
+    again = " ".join([guess, *tail])
+    raise UsageError(
+        f"There is no subcommand {head!r}; did you mean %hm {again}? To send it as a prompt write %hm -- {shown}"
+    )
+
+
+def too_many(sub: Subcommand, words: Iterable[str]) -> UsageError:
+    """What to say when a subcommand that takes few words is followed by many: it was probably a prompt."""
+    line = " ".join([sub.name, *words])
+    takes = f"takes {sub.usage}" if sub.words else "takes no words"
+    return UsageError(f"%hm {sub.name} {takes}; to send this as a prompt write %hm -- {line}")

@@ -1,0 +1,72 @@
+"""Is a command possible now? Pure; raises the error that says what to do instead."""
+
+from __future__ import annotations
+
+from .. import commands as cmd
+from ..errors import NotSupported, NotWaiting, TurnRunning
+from ..events import Capabilities
+from ..transcript import PendingApproval, PendingQuestion, QuestionEntry, ToolEntry, Transcript
+from .state import call_entry, pending_request, running_turn
+
+NEEDS: dict[type, tuple[str, str]] = {
+    cmd.Steer: ("steer", "be steered"),
+    cmd.FollowUp: ("follow_up", "queue a follow-up"),
+    cmd.SetMode: ("set_mode", "change its mode"),
+    cmd.SetModel: ("set_model", "change its model"),
+    cmd.Compact: ("compact", "compact its context"),
+    cmd.GetState: ("state", "tell its state"),
+    cmd.ListSessions: ("list_sessions", "list its sessions"),
+    cmd.Fork: ("fork", "fork a session"),
+    cmd.Export: ("export", "export a session (s.export() does, from the transcript)"),
+}
+
+
+def check(command: cmd.Command, t: Transcript, can: Capabilities) -> None:
+    """Raise ``NotSupported``, ``TurnRunning`` or ``NotWaiting`` for a command that cannot be carried out now."""
+    need = NEEDS.get(type(command))
+    if need and not getattr(can, need[0]):
+        raise NotSupported(f"{t.state.agent} cannot {need[1]}.")
+    if isinstance(command, (cmd.Prompt, cmd.Steer, cmd.FollowUp)) and command.images and not can.images:
+        raise NotSupported(f"{t.state.agent} takes no images: describe them, or use an agent that does.")
+    if isinstance(command, cmd.Prompt) and running_turn(t) is not None:
+        raise TurnRunning("A turn is running: steer it, queue a follow-up, stop it, or wait for its end.")
+    if isinstance(command, (cmd.Approve, cmd.Answer)):
+        _check_waiting(command, t)
+    if isinstance(command, cmd.Approve) and command.edits is not None and not can.edits:
+        raise NotSupported(f"{t.state.agent} cannot apply your edits: deny with a note that says what to change.")
+
+
+def resolve(command: cmd.Command, t: Transcript) -> cmd.Command:
+    """A decision may name its request by call id; the wire needs the request's own."""
+    if isinstance(command, (cmd.Approve, cmd.Answer)):
+        request = pending_request(t.state, command.request_id)
+        if request is not None and request.request_id != command.request_id:
+            return command.model_copy(update={"request_id": request.request_id})
+    return command
+
+
+def _check_waiting(command: cmd.Approve | cmd.Answer, t: Transcript) -> None:
+    request = pending_request(t.state, command.request_id)
+    wanted, what = (
+        (PendingApproval, "an approval") if isinstance(command, cmd.Approve) else (PendingQuestion, "an answer")
+    )
+    if isinstance(request, wanted) and request.state == "waiting":
+        return
+    if isinstance(request, wanted):
+        raise NotWaiting(f"A decision on {command.request_id} is on its way already.")
+    if request is not None:
+        kind = (
+            "an answer: use answer()"
+            if isinstance(request, PendingQuestion)
+            else "an approval: use approve() or deny()"
+        )
+        raise NotWaiting(f"{command.request_id} waits for {kind}.")
+    entry = call_entry(t, command.request_id)
+    if isinstance(entry, ToolEntry) and entry.decision is not None:
+        raise NotWaiting(f"{command.request_id} was {entry.decision.outcome} already.")
+    if isinstance(entry, QuestionEntry):
+        raise NotWaiting(f"The question {command.request_id} is closed ({entry.status}).")
+    waiting = ", ".join(p.call_id for p in t.state.pending) or "nothing"
+    raise NotWaiting(
+        f"{command.request_id!r} does not wait for {what}. Waiting now: {waiting} (see s.pending, %hm pending)."
+    )

@@ -1,0 +1,137 @@
+"""Carries out policies: decides what needs no person, refuses what nobody can be asked, and signs decisions.
+
+To sign: a decision comes back from the agent as "approved", and only we know by whom and by which route.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import anyio.to_thread
+
+from .. import commands as cmd
+from .. import events as ev
+from ..errors import HmError
+from ..transcript import PendingApproval, PendingQuestion
+from .policy import Policy, Ruling
+from .state import pending_request
+
+if TYPE_CHECKING:
+    from .controller import Controller
+
+log = logging.getLogger("hm_jupyter")
+
+NOBODY = "Nobody is here to decide: the notebook runs unattended. Do without it, or stop and say what you would need."
+NO_ANSWER = "Nobody is here to answer: the notebook runs unattended. Choose a safe default and say so, or stop."
+
+
+class Decider:
+    """One session's decisions by policy."""
+
+    def __init__(self, controller: Controller, policy: Policy, alone: Policy | None) -> None:
+        self._controller = controller
+        self.policy = policy
+        self.alone = alone
+        self._signatures: dict[str, tuple[Literal["you", "policy"], str]] = {}
+
+    # ---- what waits, just now --------------------------------------------------------------------------------------
+
+    def requested(self, request_id: str) -> None:
+        """A request has just been put into ``pending``: decide it at once if that needs no person and no function."""
+        request = pending_request(self._controller.transcript.state, request_id)
+        policies = self._policies()
+        if request is None or request.state != "waiting":
+            return
+        if any(not p.quick or callable(p.answers) for p in policies):
+            self._controller.start_soon(self._think, request, policies)
+            return
+        self._rule(request, policies)
+
+    def nobody_here(self) -> None:
+        """From here on nobody can be asked in the turn that runs: decide or refuse what waits, and what is to come."""
+        self._controller.options_now().unattended = True
+        for request in list(self._controller.transcript.state.pending):
+            self.requested(request.request_id)
+        self._controller.announce()
+
+    def _policies(self) -> list[Policy]:
+        options = self._controller.options_now()
+        policies = [options.policy or self.policy]
+        alone = options.alone or self.alone
+        if options.unattended and alone is not None:
+            policies.append(alone)
+        return policies
+
+    async def _think(self, request: PendingApproval | PendingQuestion, policies: list[Policy]) -> None:
+        """Ask somebody's function, in a thread of its own: it may take its time."""
+        found: Ruling | str | None = None
+        try:
+            found = await anyio.to_thread.run_sync(_ask, request, policies)
+        except Exception as error:
+            text = f"The approval policy failed on {request.call_id}: {error!r}. Decide by hand, and mend the policy."
+            self._controller.announce(ev.NoticeRaised(text, "error"))
+        still = pending_request(self._controller.transcript.state, request.request_id)
+        if still is not None and still.state == "waiting":
+            self._carry_out(request, found)
+
+    def _rule(self, request: PendingApproval | PendingQuestion, policies: list[Policy]) -> None:
+        try:
+            found = _ask(request, policies)
+        except HmError as error:
+            self._controller.feed(ev.NoticeRaised(f"The approval policy failed: {error}", "error"))
+            found = None
+        self._carry_out(request, found)
+
+    def _carry_out(self, request: PendingApproval | PendingQuestion, found: Ruling | str | None) -> None:
+        if found is None and self._controller.options_now().unattended:
+            found = self._refuse(request)
+        if found is None:
+            return
+        command: cmd.Approve | cmd.Answer
+        if isinstance(found, Ruling):
+            command = cmd.Approve(
+                request_id=request.request_id,
+                allow=found.allow,
+                note=found.note,
+                for_session=found.for_session,
+                edits=found.edits,
+            )
+        else:
+            command = cmd.Answer(request_id=request.request_id, text=found)
+        try:
+            self._controller.post(command, via="policy")
+        except HmError as error:
+            self._controller.announce(ev.NoticeRaised(f"The policy's decision could not be sent: {error}", "error"))
+
+    def _refuse(self, request: PendingApproval | PendingQuestion) -> Ruling | str:
+        watch = self._controller.watches.get(request.turn)
+        if isinstance(request, PendingApproval):
+            what = request.command or request.summary or request.tool or request.call_id
+        else:
+            what = request.text
+        if watch is not None:
+            watch.refused.append(what)
+        return Ruling(False, NOBODY) if isinstance(request, PendingApproval) else NO_ANSWER
+
+    # ---- signatures ------------------------------------------------------------------------------------------------
+
+    def sent(self, command: cmd.Approve | cmd.Answer, via: str) -> None:
+        """A decision goes out: remember who made it."""
+        self._signatures[command.request_id] = ("policy" if via == "policy" else "you", via)
+
+    def signed(self, event: ev.ApprovalResolved | ev.QuestionResolved) -> Any:
+        """The agent's word of a decision, with who made it where that was us."""
+        signature = self._signatures.pop(event.request_id, None)
+        if signature is None or event.outcome in ("withdrawn", "interrupted"):
+            return event
+        return replace(event, by=signature[0], via=signature[1])
+
+
+def _ask(request: PendingApproval | PendingQuestion, policies: list[Policy]) -> Ruling | str | None:
+    for policy in policies:
+        found = policy.rule(request) if isinstance(request, PendingApproval) else policy.answer(request)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,257 @@
+"""The session a person holds: every call, from any thread, waiting. The same calls for async code are ``a…``.
+
+A thin face of the controller. It knows no protocol and no front-end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .. import commands as cmd
+from ..errors import UsageError
+from ..events import Capabilities, CommandAnswered
+from ..exports import render
+from ..transcript import Pending, SessionState, Transcript
+from .async_calls import AsyncCalls
+from .controller import Controller
+from .policy import ApprovePolicy, edits_of
+from .runtime import Runtime, follow
+from .turn import Turn
+
+STOP_GRACE = 10.0  # seconds an interrupted turn has to end before the interrupt goes on without it
+
+
+class Session(AsyncCalls):
+    """A conversation with one agent. Made by :func:`hm_jupyter.connect`; a context manager that closes itself."""
+
+    def __init__(self, controller: Controller, runtime: Runtime, *, name: str) -> None:
+        self.controller = controller
+        self.runtime = runtime
+        self.name = name
+
+    # ---- what it holds ---------------------------------------------------------------------------------------------
+
+    @property
+    def transcript(self) -> Transcript:
+        """Everything shown so far."""
+        return self.controller.transcript
+
+    @property
+    def state(self) -> SessionState:
+        """Agent, mode, model, status, usage, what waits, …"""
+        return self.controller.transcript.state
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this agent can do."""
+        return self.controller.capabilities
+
+    @property
+    def pending(self) -> list[Pending]:
+        """The approvals and questions that wait, oldest first."""
+        return list(self.state.pending)
+
+    @property
+    def running(self) -> bool:
+        """Does a turn run?"""
+        return self.turn is not None and not self.turn.done
+
+    @property
+    def turn(self) -> Turn | None:
+        """The latest turn."""
+        return self._turn(self.state.turn) if self.state.turn in self.controller.watches else None
+
+    @property
+    def turns(self) -> list[Turn]:
+        """All turns of this session that ran here, in order."""
+        return [self._turn(n) for n in sorted(self.controller.watches)]
+
+    @property
+    def closed(self) -> bool:
+        """Has the agent ended, or was the session closed?"""
+        return self.state.status == "ended"
+
+    # ---- prompts ---------------------------------------------------------------------------------------------------
+
+    def prompt(
+        self,
+        text: str = "",
+        *,
+        images: Any = (),
+        attach: Any = None,
+        approve: ApprovePolicy | None = None,
+        unattended: bool = False,
+        when_alone: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Turn:
+        """Send a prompt and wait for the end of its turn.
+
+        ``images``: figures, Pillow images, arrays, bytes or paths (a prompt may be images alone). ``attach``: values
+        or a mapping of names to values, written into the prompt as text. ``approve``: the policy for this turn alone
+        (see :class:`~hm_jupyter.session.policy.Policy`). ``unattended``: nobody can be asked; then ``when_alone``
+        (``{"approve": …, "answers": …}``, default: the session's) decides what that leaves open. ``timeout``: seconds.
+
+        ``KeyboardInterrupt`` stops the turn (the agent lives on). Raises ``TurnRunning``, ``AgentGone``,
+        ``ApprovalRequired``, ``AgentError``, ``TimeoutError``.
+        """
+        turn = self.start(
+            text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
+        )
+        try:
+            return turn.wait(timeout)
+        except KeyboardInterrupt:
+            if not turn.done:
+                self.abort()
+                turn._watch.done.wait(STOP_GRACE)
+            raise
+
+    def start(
+        self,
+        text: str = "",
+        *,
+        images: Any = (),
+        attach: Any = None,
+        approve: ApprovePolicy | None = None,
+        unattended: bool = False,
+        when_alone: Mapping[str, Any] | None = None,
+    ) -> Turn:
+        """Send a prompt and return its running turn at once. Arguments as for :meth:`prompt`."""
+        command, options = self._prompt(text, images, attach, approve, unattended, when_alone)
+        return self.runtime.run(self._begin, command, options)
+
+    def steer(self, text: str = "", *, images: Any = ()) -> None:
+        """Tell the running turn something; the agent reads it after the tool call in progress."""
+        self._send(cmd.Steer(text=text, images=self._images(images)))
+
+    def follow_up(self, text: str = "", *, images: Any = ()) -> None:
+        """Queue a message for the end of the turn."""
+        self._send(cmd.FollowUp(text=text, images=self._images(images)))
+
+    def abort(self) -> None:
+        """Stop the turn: what waits is refused, what is queued is dropped; the agent lives on."""
+        self._send(cmd.Abort())
+
+    # ---- decisions -------------------------------------------------------------------------------------------------
+
+    def approve(
+        self,
+        call_id: str = "",
+        *,
+        allow: bool = True,
+        for_session: bool = False,
+        note: str = "",
+        edits: Mapping[str, str] | None = None,
+    ) -> None:
+        """Allow the call that waits under ``call_id`` ("": the only one that does).
+
+        ``edits``: whole new contents by path; only these files are applied. Raises ``NotWaiting``, ``NotSupported``.
+        """
+        request = self._waiting(call_id, "approval")
+        self._send(
+            cmd.Approve(request_id=request, allow=allow, for_session=for_session, note=note, edits=edits_of(edits))
+        )
+
+    def deny(self, call_id: str = "", *, note: str = "") -> None:
+        """Refuse the call that waits; ``note`` tells the agent why."""
+        self.approve(call_id, allow=False, note=note)
+
+    def answer(self, call_id: str, text: str | None = None) -> None:
+        """Answer a question: ``answer(call_id, text)``, or ``answer(text)`` when only one waits."""
+        if text is None:
+            call_id, text = "", call_id
+        self._send(cmd.Answer(request_id=self._waiting(call_id, "question"), text=text))
+
+    def skip(self, call_id: str = "") -> None:
+        """Leave a question without an answer; the agent is told so."""
+        self._send(cmd.Answer(request_id=self._waiting(call_id, "question"), skip=True))
+
+    # ---- the session -----------------------------------------------------------------------------------------------
+
+    def set_mode(self, mode: str) -> None:
+        """Change the mode from the next turn on."""
+        self._send(cmd.SetMode(mode=mode))
+
+    def set_model(self, model: str | None = None, *, provider: str | None = None, effort: str | None = None) -> None:
+        """Change model, provider and/or effort from the next turn on; what is None stays."""
+        self._send(cmd.SetModel(model=model, provider=provider, effort=effort))
+
+    def compact(self, focus: str = "") -> None:
+        """Have the agent summarise its context; waits until it has."""
+        self._send(cmd.Compact(focus=focus))
+
+    def get_state(self) -> dict[str, Any]:
+        """The agent's own account of its state."""
+        return dict(self._send(cmd.GetState()).data or {})
+
+    def sessions(self, all: bool = False) -> list[dict[str, Any]]:
+        """The agent's saved sessions of this workspace, or of ``all``, newest first."""
+        return list((self._send(cmd.ListSessions(all=all)).data or {}).get("sessions", []))
+
+    def fork(self, entry: str = "") -> dict[str, Any]:
+        """Go on in a copy of the session, from ``entry`` or the latest message. Only between turns."""
+        return dict(self._send(cmd.Fork(entry=entry)).data or {})
+
+    def agent_export(self, format: Any = None, path: str = "", all_branches: bool = False) -> dict[str, Any]:
+        """Have the *agent* write its session to a file; its answer holds ``path`` and ``redacted``."""
+        return dict(self._send(cmd.Export(format=format, path=path, all_branches=all_branches)).data or {})
+
+    def export(self, path: str | Path) -> Path:
+        """Write the transcript to a file, ``.html``, ``.md``, ``.txt`` or ``.jsonl`` by its ending, mid-turn too."""
+        target = Path(path).expanduser()
+        text = self.runtime.call(render, self.transcript, target.suffix.lstrip("."), self.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+        return target
+
+    def close(self) -> None:
+        """End the session and its agent. Harmless when repeated."""
+        self.runtime.run(self._close)
+
+    # ---- beneath ---------------------------------------------------------------------------------------------------
+
+    def _send(self, command: cmd.Command, via: str = "python") -> CommandAnswered:
+        async def send() -> CommandAnswered:
+            return await self.controller.dispatch(command, via=via)
+
+        return self.runtime.run(send)
+
+    async def _asend(self, command: cmd.Command) -> CommandAnswered:
+        async def send() -> CommandAnswered:
+            return await self.controller.dispatch(command, via="python")
+
+        return await follow(self.runtime.spawn(send))
+
+    def _waiting(self, call_id: str, kind: str) -> str:
+        """The request meant by ``call_id``; "" means the only one of its kind that waits."""
+        if call_id:
+            return call_id
+        waiting = [p for p in self.pending if p.TAG[1] == kind and p.state == "waiting"]
+        if len(waiting) == 1:
+            return waiting[0].request_id
+        if not waiting:
+            return "(none)"
+        ids = ", ".join(p.call_id for p in waiting)
+        raise UsageError(f"{len(waiting)} wait: say which, by call id: {ids}.")
+
+    def _turn(self, number: int) -> Turn:
+        from ..exports import bundle
+
+        return Turn(self.transcript, self.controller.journal, self.controller.watches[number], bundle)
+
+    async def _close(self) -> None:
+        await self.controller.close()
+        self.runtime.forget(self)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        s = self.state
+        waits = f", {len(s.pending)} waiting" if s.pending else ""
+        return f"<Session {self.name!r}: {s.agent}, {s.status}, {s.turn} turns{waits}>"

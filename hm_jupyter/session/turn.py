@@ -1,0 +1,195 @@
+"""A turn as Python holds it: a view of the transcript's entries of that turn, and something to wait on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AgentGone, ApprovalRequired
+from ..events import Event, FileDiff, Usage
+from ..transcript import Entry, MessageEntry, ToolEntry, Transcript, TurnEntry, to_json
+from .journal import Journal, Record
+from .policy import Policy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Renderer = Callable[[Transcript, int], dict[str, Any]]
+
+
+@dataclass
+class TurnOptions:
+    """How one turn decides what needs leave. ``unattended``: nobody can be asked, so ``alone`` decides, and what that
+    leaves open is refused. ``policy`` and ``alone`` None: the session's."""
+
+    policy: Policy | None = None
+    unattended: bool = False
+    alone: Policy | None = None
+
+
+@dataclass
+class Watch:
+    """What the controller keeps about a turn while it runs (and the waiters wait for)."""
+
+    number: int
+    options: TurnOptions = field(default_factory=TurnOptions)
+    done: threading.Event = field(default_factory=threading.Event)
+    refused: list[str] = field(default_factory=list)
+    stderr: str = ""
+    code: int | None = None
+    callbacks: list[Callable[[], object]] = field(default_factory=list)
+    before_wait: Callable[[], object] | None = None
+
+
+class Turn:
+    """What came of one prompt. Live while the turn runs, final once ``done``."""
+
+    def __init__(self, transcript: Transcript, journal: Journal, watch: Watch, render: Renderer) -> None:
+        self._transcript = transcript
+        self._journal = journal
+        self._watch = watch
+        self._render = render
+
+    # ---- what it holds ---------------------------------------------------------------------------------------------
+
+    @property
+    def number(self) -> int:
+        """The turn's number in its session, from 1."""
+        return self._watch.number
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The transcript entries of this turn, in order."""
+        return self._transcript.of_turn(self.number)
+
+    @property
+    def text(self) -> str:
+        """All the agent said, its messages joined by blank lines (markdown)."""
+        return "\n\n".join(str(e.text) for e in self.entries if isinstance(e, MessageEntry))
+
+    @property
+    def answer(self) -> str:
+        """The agent's last message (markdown), "" when there was none."""
+        texts = [str(e.text) for e in self.entries if isinstance(e, MessageEntry)]
+        return texts[-1] if texts else ""
+
+    @property
+    def tool_calls(self) -> list[ToolEntry]:
+        """The tool calls, in order."""
+        return [e for e in self.entries if isinstance(e, ToolEntry)]
+
+    @property
+    def diffs(self) -> list[FileDiff]:
+        """The file changes that were carried out."""
+        return [d for e in self.tool_calls if e.status == "completed" for d in e.diffs]
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens and cost (US dollars) of this turn's model calls."""
+        return self._entry.usage
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why it ended: end_turn, cancelled, max_steps, error, agent_exited, …; None while it runs."""
+        return self._entry.stop_reason
+
+    @property
+    def error(self) -> str:
+        """What went wrong, "" when nothing did."""
+        return self._entry.error
+
+    @property
+    def records(self) -> list[Record]:
+        """The events of this turn with their times."""
+        return self._journal.of_turn(self.number)
+
+    @property
+    def events(self) -> list[Event]:
+        """The events of this turn (:mod:`hm_jupyter.events`), in the order they came."""
+        return [r.event for r in self.records]
+
+    @property
+    def refused(self) -> list[str]:
+        """What was refused because nobody could be asked."""
+        return list(self._watch.refused)
+
+    @property
+    def _entry(self) -> TurnEntry:
+        entry = self._transcript.entries[f"turn:{self.number}"]
+        assert isinstance(entry, TurnEntry)
+        return entry
+
+    # ---- waiting ---------------------------------------------------------------------------------------------------
+
+    @property
+    def done(self) -> bool:
+        """Is the turn over?"""
+        return self._watch.done.is_set()
+
+    def wait(self, timeout: float | None = None) -> Turn:
+        """Wait until the turn is over; ``timeout`` in seconds. ``KeyboardInterrupt`` breaks the wait, not the turn.
+
+        Raises ``TimeoutError``, ``AgentGone`` when the agent ended in mid-turn, ``ApprovalRequired`` when the turn ran
+        unattended and something needed leave.
+        """
+        hook, self._watch.before_wait = self._watch.before_wait, None
+        if hook is not None and not self.done:
+            hook()
+        if not self._watch.done.wait(timeout):
+            raise TimeoutError(
+                f"The turn is still running after {timeout:g} s. Wait again, steer it, or stop it with s.abort()."
+            )
+        self.raise_for_status()
+        return self
+
+    def before_wait(self, callback: Callable[[], object]) -> None:
+        """Call ``callback`` once, on the waiting thread, when somebody begins to :meth:`wait` for the running turn."""
+        self._watch.before_wait = callback
+
+    def raise_for_status(self) -> None:
+        """Raise for a turn that ended because its agent did, or that was refused leave with nobody to ask."""
+        if not self.done:
+            return
+        if self.stop_reason == "agent_exited":
+            raise AgentGone(
+                f"{self.error or 'The agent ended in mid-turn.'} Start it again with hm.connect() or %hm start.",
+                code=self._watch.code,
+                stderr=self._watch.stderr,
+            )
+        if self._watch.refused:
+            what = "; ".join(self._watch.refused)
+            raise ApprovalRequired(
+                f"Needed leave, and nobody was there to give it: {what}. Run the notebook interactively, or decide "
+                "beforehand: approve='all' (or 'edits', 'deny', a function), when_alone={...}, %%hm --approve all.",
+                requests=list(self._watch.refused),
+            )
+
+    def when_done(self, callback: Callable[[], object]) -> None:
+        """Call ``callback`` on the session thread once the turn is over (at once if it is)."""
+        if self.done:
+            callback()
+        else:
+            self._watch.callbacks.append(callback)
+
+    # ---- showing ---------------------------------------------------------------------------------------------------
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The tool calls as a DataFrame: call_id, name, category, status, decision, seconds, input, output."""
+        import pandas as pd
+
+        rows = []
+        for e in self.tool_calls:
+            seconds = e.ended - e.started if e.started is not None and e.ended is not None else None
+            decision = e.decision.outcome if e.decision else ""
+            rows.append((e.call_id, e.name, e.category, e.status, decision, seconds, to_json(e.input), str(e.output)))
+        names = ["call_id", "name", "category", "status", "decision", "seconds", "input", "output"]
+        return pd.DataFrame(rows, columns=names)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return self._render(self._transcript, self.number)
+
+    def __repr__(self) -> str:
+        state = self.stop_reason or "running"
+        return f"<Turn {self.number}: {state}, {len(self.tool_calls)} tool calls, {len(self.text)} characters>"
