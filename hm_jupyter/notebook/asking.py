@@ -89,7 +89,9 @@ def _approval(request: PendingApproval) -> list[str]:
             lines += [f"  | {plain(str(line), exact=True)}" for line in found.lines]
     elif request.command:
         lines = ["The agent wants to run:", ""]
-        lines += [f"  {'$' if i == 0 else '>'} {plain(t, exact=True)}" for i, t in enumerate(request.command.split("\n"))]
+        lines += [
+            f"  {'$' if i == 0 else '>'} {plain(t, exact=True)}" for i, t in enumerate(request.command.split("\n"))
+        ]
     else:
         lines = [f"The agent wants to use {tool}:", ""]
         given = request.summary if request.input is None else f"{request.summary}\n{_json(request.input)}"
@@ -106,7 +108,9 @@ def _question(request: PendingQuestion) -> list[str]:
     lines += [f"  {plain(t, exact=True)}" for t in request.text.split("\n")]
     for i, choice in enumerate(request.choices, 1):
         text = choice.label or choice.value
-        lines.append(f"  {i}. {plain(text, exact=True)}" + (f"  ({plain(choice.help, exact=True)})" if choice.help else ""))
+        lines.append(
+            f"  {i}. {plain(text, exact=True)}" + (f"  ({plain(choice.help, exact=True)})" if choice.help else "")
+        )
     return lines
 
 

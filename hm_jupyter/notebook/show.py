@@ -86,4 +86,4 @@ class Table:
 
 def say(text: str) -> None:
     """One line under the cell."""
-    print(visible(text))
+    print(visible(text))  # noqa: T201

@@ -112,7 +112,7 @@ class Watchdog:
                 self.tell(f"exit {self.code}")
 
     def tell(self, line: str) -> None:
-        try:  # noqa: SIM105 (contextlib would cost milliseconds at the start)
+        try:
             os.write(self.control, f"{line}\n".encode())
         except OSError:
             pass  # nobody listens any more
@@ -152,7 +152,7 @@ class Watchdog:
 
     def signal_all(self, number: int) -> None:
         """Send a signal to the agent's group and to each descendant outside it."""
-        try:  # noqa: SIM105
+        try:
             os.killpg(self.agent, number)
         except OSError:
             pass

@@ -208,8 +208,17 @@ async def test_a_connection_file_that_is_a_link_is_not_used(kernel: ControlSocke
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"socket": 1, "token": "t"}', '{"socket": "relative", "token": "t"}',
-             '{"socket": "/dev/null", "token": "t"}', '{"socket": "/nowhere\\u0000", "token": "t"}']  # fmt: skip
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"socket": 1, "token": "t"}',
+        '{"socket": "relative", "token": "t"}',
+        '{"socket": "/dev/null", "token": "t"}',
+        '{"socket": "/nowhere\\u0000", "token": "t"}',
+    ],
 )
 async def test_a_connection_file_that_is_none_is_not_used(kernel: ControlSocket, text: str) -> None:
     kernel.connection_file.write_text(text)
