@@ -159,7 +159,7 @@ async def test_an_edit_that_does_not_fit_says_what_to_try(run, tmp_path, old, sa
 
 async def test_an_edit_with_the_wrong_line_ends_says_so(run, tmp_path):
     (tmp_path / "a.txt").write_bytes(b"a\r\nb\r\n")
-    with pytest.raises(ToolError, match="nothing|Nothing|closest|CR LF"):
+    with pytest.raises(ToolError, match="CR LF"):
         await run("edit_file", path="a.txt", old="a\nb", new="y")
 
 
