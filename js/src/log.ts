@@ -11,6 +11,7 @@ const GROUP_FROM = 3;
 export class Log {
   readonly node = h("div", { class: "hm-log", role: "log", "aria-live": "off", "aria-label": "Transcript" });
   private views = new Map<string, EntryView>();
+  private kinds = new Map<string, Entry["kind"]>();
   private groups = new Map<string, GroupView>();
 
   constructor(private readonly ctx: Context) {}
@@ -21,10 +22,12 @@ export class Log {
     for (const id of this.views.keys()) if (!entries.has(id)) this.views.delete(id);
     for (const [id, entry] of entries) {
       if (!this.isShown(entry)) continue;
-      let view = this.views.get(id);
+      // A question takes the place of the call that asks it: the same id, another kind.
+      let view = this.kinds.get(id) === entry.kind ? this.views.get(id) : undefined;
       if (!view) {
         view = viewOf(entry, this.ctx);
         this.views.set(id, view);
+        this.kinds.set(id, entry.kind);
         view.update(entry);
       } else if (change.entries.has(id)) view.update(entry);
     }
