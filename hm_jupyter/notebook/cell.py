@@ -188,7 +188,7 @@ class LiveOutput:
         except Exception:  # the live view stays: better than an empty cell
             log.exception("the output of turn %s could not be frozen", self._turn.number)
             return
-        widget.close()
+        widget.freeze(bundle)
 
 
 def _views() -> Callable[..., HmWidget] | None:

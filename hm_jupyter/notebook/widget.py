@@ -122,6 +122,16 @@ class HmWidget(anywidget.AnyWidget):
         if layout is not None:
             off_the_cell(layout.close)
 
+    def freeze(self, bundle: dict[str, Any]) -> None:
+        """Take the view away and leave ``bundle`` (static, a mime bundle) in its place. Session thread.
+
+        The page puts it into the document itself if need be: after a reload JupyterLab no longer knows the display id
+        that the kernel's own update names (which has to be sent before).
+        """
+        if self.comm is not None:
+            self._tell({"t": "frozen", "model_id": self.model_id, "data": bundle})
+        self.close()
+
     def refresh(self) -> None:
         """Send everything anew. Any thread."""
         view = self._view

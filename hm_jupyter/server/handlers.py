@@ -27,7 +27,7 @@ ANSWER_CAP = 1024 * 1024
 GOING_AWAY, POLICY, TOO_BIG = 1001, 1008, 1009  # RFC 6455, 7.4.1
 
 
-class ControlHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ignore[misc,unused-ignore]
+class ControlHandler(WebSocketMixin, WebSocketHandler, JupyterHandler):
     """``{base_url}hm_jupyter/control/{control_id}``: 403 who may not, 404 no such kernel, else a WebSocket."""
 
     auth_resource = "kernels"

@@ -2,6 +2,7 @@
 import "./hm.css";
 import { controlUrl, Link } from "./link";
 import { type KernelMessage, type Snapshot, Store } from "./model";
+import { replaceOutputs } from "./saved";
 import { mount } from "./view";
 
 interface Model {
@@ -45,6 +46,11 @@ function open(model: Model, signal?: AbortSignal): Session {
   if (boot && typeof boot === "object" && (boot as Snapshot).t === "snapshot") store.receive(boot as Snapshot);
   const onMessage = (message: KernelMessage) => {
     if (!message || typeof message !== "object") return;
+    if (message.t === "frozen") {
+      // Put into the document first: drawing what is about to be taken away would only flicker.
+      try { replaceOutputs(model.widget_manager, message.model_id, message.data); } catch { /* not JupyterLab's model */ }
+      return;
+    }
     link.fromComm(message);
     store.receive(message);
     if (store.frozen) link.close();

@@ -75,6 +75,7 @@ export type KernelMessage =
   | { t: "ack"; id: string; ok: boolean; error?: string }
   | { t: "pong"; n: number }
   | { t: "route"; waiting_cell: boolean; stdin: boolean }
+  | { t: "frozen"; model_id: string; data: Record<string, unknown> }
   | { t: "closed" };
 
 export type Command =

@@ -48,9 +48,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_notebook(
-    lab: Lab, browser: Browser, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., Notebook]]:
+def open_notebook(lab: Lab, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Notebook]]:
     """``open_notebook([cell, …])``: after the test its kernel is ended; a failure leaves a screenshot in HM_SHOTS."""
     opened: list[Notebook] = []
 

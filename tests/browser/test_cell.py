@@ -21,10 +21,14 @@ def started(open_notebook: Open, start: str, *cells: str, **options: Any) -> Not
     return notebook
 
 
+GUARD = 500  # ms: a frame that has just come takes no click for 400, so that none meant for what was there hits it
+
+
 def waiting_frame(notebook: Notebook, i: int) -> Locator:
     """The frame that waits in cell ``i``, once its buttons take clicks, the cell still running."""
     frame = notebook.view(i).locator(".hm-frame").first
     frame.wait_for()
+    notebook.page.wait_for_timeout(GUARD)
     assert notebook.prompt(i) == "[*]:"
     return frame
 
@@ -96,12 +100,15 @@ def test_a_question_is_answered_in_the_page(open_notebook: Open, start: str) -> 
     assert "So postgres it is." in assert_frozen(notebook, 1)
 
 
-def test_a_steer_reaches_the_running_turn(open_notebook: Open, start: str) -> None:
-    notebook = started(open_notebook, start, "%%hm\nwork on")
+def test_a_steer_reaches_the_running_turn(open_notebook: Open, start: str, lab: Lab) -> None:
+    notebook = started(open_notebook, start, "%%hm --approve all\nwork on")
     notebook.run(1)
     view = notebook.view(1)
+    view.get_by_text("sleep 0.1").first.wait_for()
     view.get_by_label("Message to the agent").fill("use a log axis")
     button(view, "Steer").click()
+    view.locator(".hm-log").get_by_text("use a log axis").first.wait_for()
+    (lab.root / "work" / "go").touch()
     text = assert_frozen(notebook, 1)
     assert "use a log axis" in text
     assert "With a log axis, as you said." in text
@@ -148,11 +155,15 @@ def test_two_views_of_a_session_agree_and_a_reload_brings_everything_back(
     for i in (1, 2):
         button(notebook.view(i).locator(".hm-frame"), "Allow once").wait_for()
         assert "list.txt" in notebook.view(i).inner_text()
+    notebook.page.wait_for_timeout(GUARD)
     button(notebook.view(2).locator(".hm-frame"), "Allow once").click()
     notebook.view(2).get_by_text("is made").first.wait_for()
     notebook.view(1).wait_for(state="detached")
     assert "The list is made." in notebook.frozen(1).first.inner_text()
     assert work(lab, "list.txt") == "one\ntwo\n"
+    (shown,) = notebook.save().cells[1].outputs
+    assert "is made" in shown.data["text/html"]
+    assert not any("widget" in kind for kind in shown.data)
 
 
 def test_nothing_an_agent_says_moves_the_focus(open_notebook: Open, start: str) -> None:

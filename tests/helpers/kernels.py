@@ -97,6 +97,7 @@ class Kernel:
 
     def opened(self, model: str = "AnyModel") -> dict[str, Any]:
         """The newest comm of such a model: its opening message."""
+
         def found() -> dict[str, Any] | None:
             for _, m in reversed(self.published):
                 if m["msg_type"] == "comm_open" and m["content"]["data"]["state"].get("_model_name") == model:

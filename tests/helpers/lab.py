@@ -22,7 +22,7 @@ import nbformat
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TOKEN = "only-for-these-tests"  # noqa: S105 - a server on the loopback, for as long as the tests run
+TOKEN = "only-for-these-tests"
 CHROMIUM_ARGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -74,10 +74,12 @@ class Lab:
             "HM_STATE_DIR": str(folder / "hm"),
             "XDG_STATE_HOME": str(folder / "state"),
         }
-        extensions = json.dumps({"hm_jupyter": extension, "jupyterlab": True})
+        config = {"ServerApp": {"jpserver_extensions": {"hm_jupyter": extension, "jupyterlab": True}}}
+        (folder / "config").mkdir()
+        (folder / "config" / "jupyter_server_config.json").write_text(json.dumps(config))
         command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={self.port}",
                    "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={self.root}",
-                   f"--ServerApp.jpserver_extensions={extensions}", "--LabApp.news_url=None", "--expose-app-in-browser",
+                   "--LabApp.news_url=None", "--expose-app-in-browser",
                    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]  # fmt: skip
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.append("--allow-root")
@@ -105,10 +107,10 @@ class Lab:
 
     def get(self, path: str, method: str = "GET") -> Any:
         """A request to the server's REST API; its JSON."""
-        request = urllib.request.Request(  # noqa: S310 - the loopback
+        request = urllib.request.Request(
             self.url + path, method=method, headers={"Authorization": f"token {TOKEN}"}
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=30) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
@@ -162,7 +164,12 @@ class Notebook:
 
     def _settle(self, page: Page) -> None:
         page.wait_for_selector(".jp-Notebook .jp-Cell .cm-content", timeout=90_000)
-        page.wait_for_function("() => document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status !== undefined")
+        ready = """() => {
+            const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
+            const kernel = context?.session?.kernel;
+            return context?.isReady && kernel?.connectionStatus === "connected" && kernel.status === "idle";
+        }"""
+        page.wait_for_function(ready, timeout=60_000)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -180,8 +187,7 @@ class Notebook:
     def run(self, i: int) -> None:
         """Run a cell, without waiting for it."""
         self.cell(i).locator(".cm-content").first.click()
-        self.page.keyboard.press("Control+Enter")
-        self.page.keyboard.press("Escape")
+        self.page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-cell')")
         self.until(lambda: self.prompt(i) != "[ ]:", f"cell {i} was never sent")
 
     def run_to_end(self, i: int, timeout: float = 60) -> str:

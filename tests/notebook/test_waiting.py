@@ -194,7 +194,7 @@ def test_where_a_view_can_be_heard_the_cell_does_not_ask(k: Kernel) -> None:
     view_id = k.opened()["content"]["data"]["state"]["view_id"]
     browser = control_of(k)
     cell = running(k, "go('ask 1')")
-    with pytest.raises(Exception):  # noqa: B017, PT011 - queue.Empty of jupyter_client
+    with pytest.raises(Exception):  # noqa: B017 - queue.Empty of jupyter_client
         k.asked(timeout=1.5)
     command = {"type": "approve", "id": "click", "request_id": "k0", "allow": True}
     browser.sendall(json.dumps({"t": "command", "view": view_id, "command": command}).encode() + b"\n")

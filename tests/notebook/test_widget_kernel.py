@@ -75,6 +75,7 @@ class View:
 
     def wait_over(self) -> list[dict[str, Any]]:
         """The entries of the newest turn, once this view shows that it is over."""
+
         def over() -> list[dict[str, Any]]:
             entries = list(self.entries().values())
             number = max((e["turn"] for e in entries), default=0)
@@ -303,7 +304,9 @@ def test_no_trait_is_the_browsers_to_set(k: Kernel, view: View) -> None:
     view.say({"t": "ping", "n": 1})
     view.next("pong")
     assert k.run("print(w.view_id, 'evil' in w._esm)").split() == [view.state["view_id"], "False"]
-    assert not [m for _, m in k.published[seen:] if m["content"].get("data", {}).get("method") in ("update", "echo_update")]
+    assert not [
+        m for _, m in k.published[seen:] if m["content"].get("data", {}).get("method") in ("update", "echo_update")
+    ]
 
 
 def test_a_reloaded_page_gets_the_state_of_the_view_again(k: Kernel, view: View) -> None:
@@ -330,9 +333,14 @@ def test_a_closed_view_leaves_nothing_behind(k: Kernel) -> None:
     k.run("w5.close(); w5.close()")
     closed = [m["content"]["comm_id"] for _, m in k.published[before:] if m["msg_type"] == "comm_close"]
     assert sorted(closed) == sorted([view.comm, layout])
-    assert k.run("print(w5)").strip() == "An hm_jupyter session, live. Its transcript takes this place when the turn is over."
+    assert (
+        k.run("print(w5)").strip()
+        == "An hm_jupyter session, live. Its transcript takes this place when the turn is over."
+    )
     k.run("s.prompt('stream 5')")
-    assert not [m for _, m in k.published[before:] if m["content"].get("comm_id") == view.comm and m["msg_type"] == "comm_msg"]
+    assert not [
+        m for _, m in k.published[before:] if m["content"].get("comm_id") == view.comm and m["msg_type"] == "comm_msg"
+    ]
 
 
 def test_a_view_is_shown_with_a_text_that_never_changes(k: Kernel, view: View) -> None:

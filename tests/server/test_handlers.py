@@ -36,7 +36,9 @@ class Echo:
 
 
 @pytest.fixture
-def kernel(jp_asyncio_loop: asyncio.AbstractEventLoop, jp_runtime_dir: Path, jp_environ: None) -> Iterator[ControlSocket]:
+def kernel(
+    jp_asyncio_loop: asyncio.AbstractEventLoop, jp_runtime_dir: Path, jp_environ: None
+) -> Iterator[ControlSocket]:
     """A kernel's control socket in this server's runtime folder."""
     served = ControlSocket(Echo, jp_runtime_dir / "hm_jupyter")
     jp_asyncio_loop.run_until_complete(served.open())
@@ -74,7 +76,9 @@ async def test_the_browser_learns_neither_token_nor_path(kernel: ControlSocket, 
 
 
 @pytest.mark.parametrize("headers", [{"Authorization": ""}, {"Authorization": "token wrong"}])
-async def test_who_is_not_logged_in_is_refused(kernel: ControlSocket, jp_ws_fetch: Any, headers: dict[str, str]) -> None:
+async def test_who_is_not_logged_in_is_refused(
+    kernel: ControlSocket, jp_ws_fetch: Any, headers: dict[str, str]
+) -> None:
     with pytest.raises(HTTPClientError) as refused:
         await jp_ws_fetch("hm_jupyter", "control", kernel.id, headers=headers)
     assert refused.value.code == 403
@@ -94,8 +98,8 @@ async def cookie(jp_fetch: Any) -> dict[str, str]:
 
 
 async def test_a_page_of_another_site_is_refused(kernel: ControlSocket, jp_fetch: Any, jp_ws_fetch: Any) -> None:
+    headers = {**await cookie(jp_fetch), "Origin": "http://evil.example"}
     with pytest.raises(HTTPClientError) as refused:
-        headers = {**await cookie(jp_fetch), "Origin": "http://evil.example"}
         await jp_ws_fetch("hm_jupyter", "control", kernel.id, headers=headers)
     assert refused.value.code == 403
 
@@ -126,7 +130,17 @@ async def test_who_may_not_execute_in_kernels_is_refused(
 
 @pytest.mark.parametrize(
     "bad",
-    ["0" * 32, "x", "0" * 31, "0" * 33, "A" * 32, "..%2F..%2Fetc%2Fpasswd", "%2e%2e", "0" * 32 + "%0a", "0" * 32 + ".json"],
+    [
+        "0" * 32,
+        "x",
+        "0" * 31,
+        "0" * 33,
+        "A" * 32,
+        "..%2F..%2Fetc%2Fpasswd",
+        "%2e%2e",
+        "0" * 32 + "%0a",
+        "0" * 32 + ".json",
+    ],
 )
 async def test_an_id_that_names_no_kernel_is_not_found(jp_ws_fetch: Any, kernel: ControlSocket, bad: str) -> None:
     with pytest.raises(HTTPClientError) as refused:
