@@ -106,17 +106,20 @@ CORPUS: dict[str, str] = {
     "ansi with html": f"\x1b[31m<img src=x onerror={JS}>\x1b[<script>m\x1b[31;\"onclick=1m",
     "carriage return": "safe command\rrm -rf ~\x08\x08\x08\x1b[2K",
     # sizes and shapes
-    "long line": "x" * 20_000,
-    "many lines": "line\n" * 5_000,
-    "deep quotes": ">" * 3_000 + " x",
-    "deep lists": "\n".join("  " * n + "- x" for n in range(300)),
-    "deep emphasis": "*" * 2_000 + "x" + "*" * 2_000,
-    "deep links": "[" * 3_000 + "x" + "](https://a.example)" * 50,
-    "deep html": "<div>" * 3_000,
+    "long line": "x" * 6_000,
+    "many lines": "line\n" * 2_100,
+    "deep quotes": ">" * 400 + " x",
+    "deep lists": "\n".join("  " * n + "- x" for n in range(80)),
+    "deep emphasis": "*" * 400 + "x" + "*" * 400,
+    "deep links": "[" * 400 + "x" + "](https://a.example)" * 50,
+    "deep html": "<div>" * 200,
     "format strings": "{0} {__class__} %s %(x)s ${x} $(x) \\1 \\g<0>",
     "sentences of ours": "You allowed it. (finished) exit code 0\nexit code 0",
     "empty lines": "\n\n \n\t\n",
 }  # fmt: skip
+
+LARGE = frozenset(("long line", "many lines", "deep quotes", "deep lists", "deep emphasis", "deep links", "deep html"))
+"""Names of ``CORPUS`` that are about size: once in each field is enough for them."""
 
 GROWING: dict[str, Callable[[int], str]] = {
     "brackets": lambda n: "[" * n,

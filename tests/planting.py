@@ -22,7 +22,14 @@ def plant(hint: Any, text: str) -> Any:
     if hint is Rope:
         return Rope(text)
     if hint is Any:
-        return {"command": text, "path": text, "pattern": text, text or "x": [text, {text or "y": text}], "n": 1, "none": None}
+        return {
+            "command": text,
+            "path": text,
+            "pattern": text,
+            text or "x": [text, {text or "y": text}],
+            "n": 1,
+            "none": None,
+        }
     if hint is Image:
         return Image(text, text)
     if is_dataclass(hint):
@@ -64,7 +71,9 @@ def transcripts(text: str, *, thorough: bool = True) -> Transcript:
         base = planted(cls, text, turn=1)
         variants = [base, *(replace(base, **{name: value}) for name, value in literals(cls) if thorough)]
         if hasattr(base, "category"):
-            categories = ("shell", "read", "edit", "search", "fetch", "ask", "plan", "other") if thorough else ("shell",)
+            categories = (
+                ("shell", "read", "edit", "search", "fetch", "ask", "plan", "other") if thorough else ("shell",)
+            )
             variants += [replace(base, category=c) for c in categories]
             variants += [replace(base, category=c, diffs=[], images=[]) for c in categories]
             variants += [replace(base, category="other", diffs=[], input=text)]

@@ -40,9 +40,8 @@ def document_html(transcript: Transcript, *, title: str = "", times: bool = True
     table = (
         '<table class="hm-turns"><thead><tr><th>Turn</th><th>Asked</th><th>Ended</th><th>Tools</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
-        if len(rows) > 1
-        else ""
-    )
+        if len(rows) > 1 else ""
+    )  # fmt: skip
     body = "".join(sections)
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     return (

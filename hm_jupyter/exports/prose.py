@@ -17,7 +17,35 @@ MAX = 100_000  # characters of one message that are rendered as markdown; a long
 MAX_PLAIN = 400_000  # characters of it that are shown
 
 TAGS = frozenset(
-    "p br strong em del s code pre blockquote ul ol li h3 h4 h5 h6 hr table thead tbody tr th td a span b div".split()
+    [
+        "p",
+        "br",
+        "strong",
+        "em",
+        "del",
+        "s",
+        "code",
+        "pre",
+        "blockquote",
+        "ul",
+        "ol",
+        "li",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "a",
+        "span",
+        "b",
+        "div",
+    ]
 )
 ATTRIBUTES = {"a": {"href", "target"}, "ol": {"start"}}
 CLASSES = {
