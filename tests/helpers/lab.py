@@ -107,9 +107,7 @@ class Lab:
 
     def get(self, path: str, method: str = "GET") -> Any:
         """A request to the server's REST API; its JSON."""
-        request = urllib.request.Request(
-            self.url + path, method=method, headers={"Authorization": f"token {TOKEN}"}
-        )
+        request = urllib.request.Request(self.url + path, method=method, headers={"Authorization": f"token {TOKEN}"})
         with urllib.request.urlopen(request, timeout=30) as answer:
             text = answer.read()
         return json.loads(text) if text else None
