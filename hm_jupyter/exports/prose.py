@@ -13,7 +13,7 @@ from typing import Any
 
 from . import highlight, links, safe
 
-MAX = 100_000  # characters of one message that are rendered as markdown; a longer one is shown as plain text
+MAX = 50_000  # characters of one message that are rendered as markdown; a longer one is shown as plain text
 MAX_PLAIN = 400_000  # characters of it that are shown
 
 TAGS = frozenset(
