@@ -121,6 +121,7 @@ def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     value: Any = scope.get(name)
     if name not in registry.names() and hasattr(value, "controller") and hasattr(value, "prompt"):
         name = registry.add(value, name)
+    _known("use", name)
     registry.use(name)
     say(f"{name} is the current session.")
 
@@ -134,10 +135,18 @@ def stop(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     if not any(names):
         raise UsageError("No session is open, so there is nothing to stop.")
     for name in names:
-        session = registry.get(name)
+        session = _known("stop", name)
         session.close()
         registry.remove(name)
         say(f"{name} is stopped.")
+
+
+def _known(sub: str, name: str) -> Session:
+    """The session called ``name``; when there is none, the line may have been meant as a prompt."""
+    try:
+        return registry.get(name)
+    except UsageError as error:
+        raise UsageError(f"{error} To send this as a prompt write %hm -- {sub} {name}") from None
 
 
 def saved(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
