@@ -151,9 +151,8 @@ def target(tool: ToolEntry) -> str:
 
 def exit_code(tool: ToolEntry) -> int | None:
     """A command's exit code: the entry's own, else what the last line of its output says."""
-    own = getattr(tool, "exit_code", None)
-    if isinstance(own, int):
-        return own
+    if tool.exit_code is not None:
+        return tool.exit_code
     if tool.category != "shell":
         return None
     for at in (-1, 0):
