@@ -39,7 +39,12 @@ WORDS = {  # fields whose values are ours, not text of an agent
 
 
 def _chromium() -> str | None:
-    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    return (
+        os.environ.get("CHROMIUM")
+        or shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
 
 
 pytestmark = [
@@ -89,10 +94,14 @@ class Tab:
         self.settle()
 
     def settle(self) -> None:
-        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))")
+        self.page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))"
+        )
 
     def sent(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.page.evaluate("shown.model.sent.filter(m => m.t === 'command').map(m => m.command)")
+        found: list[dict[str, Any]] = self.page.evaluate(
+            "shown.model.sent.filter(m => m.t === 'command').map(m => m.command)"
+        )
         return found
 
 
@@ -134,12 +143,27 @@ def poison(value: Any, text: str, key: str = "") -> Any:
 def every_entry() -> list[Any]:
     """One entry of each kind with something in every field."""
     images = [Image("x", "x"), Image("x", "x")]
-    diffs = [FileDiff("x", "old x", "new x"), FileDiff("x", None, "x"), FileDiff("x", "x", None), FileDiff("x", "x", "y", True)]
+    diffs = [
+        FileDiff("x", "old x", "new x"),
+        FileDiff("x", None, "x"),
+        FileDiff("x", "x", None),
+        FileDiff("x", "x", "y", True),
+    ]
     decision = tr.Decision("denied", "you", "x", "x", True, "x", ["x"], ["x"])
-    tool = {"input": {"command": "x", "path": "x"}, "output": tr.Rope("x"), "diffs": diffs, "images": images, "decision": decision, "started": 1.0, "ended": 2.0}
+    tool = {
+        "input": {"command": "x", "path": "x"},
+        "output": tr.Rope("x"),
+        "diffs": diffs,
+        "images": images,
+        "decision": decision,
+        "started": 1.0,
+        "ended": 2.0,
+    }
     tools = [
         tr.ToolEntry(f"to{i}", 1, f"c{i}", "x", "x", category, status, **tool)
-        for i, (category, status) in enumerate([("shell", "failed"), ("read", "completed"), ("edit", "denied"), ("other", "running"), ("x", "completed")])
+        for i, (category, status) in enumerate(
+            [("shell", "failed"), ("read", "completed"), ("edit", "denied"), ("other", "running"), ("x", "completed")]
+        )
     ]
     return [
         tr.TurnEntry("t1", 1, "failed", "error", "x", "x", "x", started=1.0, ended=3.0),
@@ -149,7 +173,17 @@ def every_entry() -> list[Any]:
         tr.MessageEntry("m2", 1, tr.Rope("x"), open=False, interrupted=True),
         tr.ThoughtEntry("th", 1, tr.Rope("x"), open=True, started=1.0),
         *tools,
-        tr.ToolEntry("ti", 1, "ci", "x", "x", "other", "completed", ["x", {"x": "x"}], decision=tr.Decision("allowed", "policy", rule="x")),
+        tr.ToolEntry(
+            "ti",
+            1,
+            "ci",
+            "x",
+            "x",
+            "other",
+            "completed",
+            ["x", {"x": "x"}],
+            decision=tr.Decision("allowed", "policy", rule="x"),
+        ),
         tr.QuestionEntry("q1", 1, "cq", "x", [Choice("x", "x", "x")], "answered", "x", "you", "x"),
         tr.PlanEntry("pl", 1, [{"text": "x", "status": "active"}, {"text": "x", "status": "done"}]),
         tr.CompactionEntry("c1", 1, "failed", "x", "x"),
@@ -161,10 +195,27 @@ def every_entry() -> list[Any]:
 
 def every_pending() -> list[Any]:
     option = [ApprovalOption("x", "x", "allow_once")]
-    common: dict[str, Any] = {"tool": "x", "summary": "x", "cwd": "x", "paths": ["x", "x"], "rule": "x", "reason": "x", "for_session": True, "options": option}
+    common: dict[str, Any] = {
+        "tool": "x",
+        "summary": "x",
+        "cwd": "x",
+        "paths": ["x", "x"],
+        "rule": "x",
+        "reason": "x",
+        "for_session": True,
+        "options": option,
+    }
     return [
         tr.PendingApproval("a1", "p1", 1, category="shell", command="x", input={"command": "x", "x": "x"}, **common),
-        tr.PendingApproval("a2", "p2", 1, category="edit", diffs=[FileDiff("x", "a", "x"), FileDiff("x", None, "x")], input={"path": "x"}, **common),
+        tr.PendingApproval(
+            "a2",
+            "p2",
+            1,
+            category="edit",
+            diffs=[FileDiff("x", "a", "x"), FileDiff("x", None, "x")],
+            input={"path": "x"},
+            **common,
+        ),
         tr.PendingApproval("a3", "p3", 1, category="other", input={"x": {"x": "x"}}, **common),
         tr.PendingQuestion("q1", "p4", 1, "x", [Choice("x", "x", "x"), Choice("x", "x", "x")]),
         tr.PendingQuestion("q2", "p5", 1, "x", [Choice("x", "x", "x")], True, False),
@@ -179,10 +230,20 @@ def hostile_scene(text: str) -> dict[str, Any]:
     )  # fmt: skip
     state = poison(state, text)
     state.status, state.turn, state.pending = "waiting", 1, [poison(p, text) for p in every_pending()]
-    state.capabilities = {"steer": True, "follow_up": True, "deny_note": "native", "edits": True, "set_mode": True, "set_model": True}
+    state.capabilities = {
+        "steer": True,
+        "follow_up": True,
+        "deny_note": "native",
+        "edits": True,
+        "set_mode": True,
+        "set_model": True,
+    }
     entries = [tr.to_json(poison(e, text)) for e in every_entry()]
     start = {"t": "snapshot", "seq": 1, "state": tr.to_json(state), "entries": entries, "now": 4.0}
-    appended = [{"op": "append", "id": "m1", "field": "text", "text": "\n\n" + text}, {"op": "append", "id": "to3", "field": "output", "text": text}]
+    appended = [
+        {"op": "append", "id": "m1", "field": "text", "text": "\n\n" + text},
+        {"op": "append", "id": "to3", "field": "output", "text": text},
+    ]
     return {"turn": 0, "start": start, "batches": [{"t": "ops", "seq": 2, "ops": appended}]}
 
 
@@ -238,7 +299,9 @@ def test_a_remote_picture_is_fetched_only_on_a_click(tab: Tab) -> None:
 
 def test_agent_text_cannot_leave_its_column(tab: Tab) -> None:
     shown = scene("finished")
-    shown["start"]["entries"][-1]["text"] = HOSTILE[13] + "\n\n" + HOSTILE[29] + "\n\n" + "W" * 3000 + "\n\n```\n" + "x" * 3000 + "\n```"
+    shown["start"]["entries"][-1]["text"] = (
+        HOSTILE[13] + "\n\n" + HOSTILE[29] + "\n\n" + "W" * 3000 + "\n\n```\n" + "x" * 3000 + "\n```"
+    )
     tab.show(shown)
     assert tab.page.locator(".hm-frame").count() == 0
     left = tab.page.evaluate("document.querySelector('.hm-root').getBoundingClientRect().left")
@@ -324,7 +387,9 @@ def test_two_views_of_one_model_agree_and_leave_when_told(tab: Tab) -> None:
     )
     tab.settle()
     assert tab.page.locator(".hm-frame").count() == 2
-    tab.page.evaluate("shown.model.receive({t: 'ops', seq: 8, ops: [{op: 'state', patch: {pending: [], status: 'working'}}]})")
+    tab.page.evaluate(
+        "shown.model.receive({t: 'ops', seq: 8, ops: [{op: 'state', patch: {pending: [], status: 'working'}}]})"
+    )
     tab.settle()
     assert tab.page.locator(".hm-frame").count() == 0
     tab.page.evaluate("second.abort()")
