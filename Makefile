@@ -78,7 +78,7 @@ unit: $(STAMPS)/test $(BUNDLE) ## pytest: unit, golden, real kernels
 	$(BIN)/pytest tests --ignore=tests/browser $(PYTEST_ARGS)
 
 notebooks: $(STAMPS)/test $(BUNDLE) ## nbval: the notebooks' outputs, compared
-	$(BIN)/pytest --nbval --nbval-sanitize-with hm_jupyter/nbval.cfg -p no:cacheprovider notebooks $(PYTEST_ARGS)
+	$(BIN)/pytest --nbval --nbval-sanitize-with hm_jupyter/notebook/nbval_sanitize.cfg -p no:cacheprovider notebooks $(PYTEST_ARGS)
 
 browser: $(STAMPS)/test $(BUNDLE) ## pytest: real JupyterLab in Chromium
 	HM_CHROMIUM="$$(scripts/chromium.sh)" && export HM_CHROMIUM && [ -n "$$HM_CHROMIUM" ] && $(BIN)/pytest tests/browser $(PYTEST_ARGS)

@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             return doctor()
         case ["nbval-sanitizer"]:
-            print(Path(__file__).with_name("nbval.cfg"))
+            print(Path(__file__).parent / "notebook" / "nbval_sanitize.cfg")
             return 0
         case ["--version" | "-V"]:
             print(f"hm-jupyter {__version__}")

@@ -222,6 +222,7 @@ class ToolCallUpdated:
     output: str | None = None
     diffs: list[FileDiff] | None = None
     images: list[Image] | None = None
+    exit_code: int | None = None
     replaces: str | None = None
 
 

@@ -160,6 +160,7 @@ class ToolEntry:
     diffs: list[FileDiff] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
     decision: Decision | None = None
+    exit_code: int | None = None
     started: float | None = None
     ended: float | None = None
 

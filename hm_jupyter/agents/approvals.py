@@ -76,8 +76,8 @@ def _rule(plan: Plan, workspace: Workspace) -> str:
 
 
 def hidden_characters(text: str) -> bool:
-    """Whether ``text`` holds characters nobody sees, or that turn text around or drive a terminal."""
-    return any(unicodedata.category(c) in ("Cf", "Cc", "Zl", "Zp") and c not in "\n\t" for c in text)
+    """Whether ``text`` holds characters nobody sees or takes for a space, that turn it around or drive a terminal."""
+    return any(unicodedata.category(c) in ("Cf", "Cc", "Cs", "Zl", "Zp", "Zs") and c not in " \n\t" for c in text)
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from .stdio import LineReader, LineWriter
 INTERRUPTED = 130
 """Exit code after SIGINT or SIGTERM."""
 
-_PATIENCE = 3.0
+_PATIENCE = 1.5
 """Seconds a turn gets to end once it was told to stop, before we end without it."""
 
 

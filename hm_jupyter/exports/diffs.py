@@ -119,8 +119,8 @@ def unified(diff: FileDiff) -> Unified:
         Line("h", f"+++ {'/dev/null' if diff.new is None and not diff.partial else path}"),
     ]
     # A missing newline at the end is a change of that line, as in diff(1).
-    key_a = a[:-1] + [a[-1] + "\0"] if open_a else a
-    key_b = b[:-1] + [b[-1] + "\0"] if open_b else b
+    key_a = [*a[:-1], a[-1] + "\0"] if open_a else a
+    key_b = [*b[:-1], b[-1] + "\0"] if open_b else b
     added = removed = 0
     for group in _groups(_opcodes(key_a, key_b)):
         first, last = group[0], group[-1]

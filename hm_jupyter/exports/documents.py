@@ -31,13 +31,15 @@ def document_html(transcript: Transcript, *, title: str = "", times: bool = True
         head = wording.headline(view, state, times=times) if view.turn else []
         anchor = f"turn-{view.number}"
         if view.turn:
+            tools = ", ".join(h for h in head if "tool call" in h)
             rows.append(
                 f'<tr><td>{view.number}</td><td><a href="#{anchor}">{safe.markup(_name(view))}</a></td>'
-                f"<td>{safe.markup(head[0] if head else '')}</td><td>{safe.markup(', '.join(h for h in head if 'tool call' in h))}</td></tr>"
+                f"<td>{safe.markup(head[0] if head else '')}</td><td>{safe.markup(tools)}</td></tr>"
             )
         sections.append(f'<section id="{anchor}">{turn_html(view, state, times=times)}</section>')
     table = (
-        f'<table class="hm-turns"><thead><tr><th>Turn</th><th>Asked</th><th>Ended</th><th>Tools</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        '<table class="hm-turns"><thead><tr><th>Turn</th><th>Asked</th><th>Ended</th><th>Tools</th></tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>"
         if len(rows) > 1 else ""
     )  # fmt: skip
     body = "".join(sections)

@@ -53,7 +53,8 @@ def _you(entry: UserEntry, *, with_text: bool = True) -> str:
     if not text and not extra:
         return ""
     by = wording.sent(entry) if with_text else "Sent with your message"
-    return f'<div class="hm-you">{icon("steer", "hm-glyph")}<div><div class="hm-you-by">{by}<span class="hm-sr">:</span></div>{text}{extra}</div></div>'
+    by = f'<div class="hm-you-by">{by}<span class="hm-sr">:</span></div>'
+    return f'<div class="hm-you">{icon("steer", "hm-glyph")}<div>{by}{text}{extra}</div></div>'
 
 
 def _question(entry: QuestionEntry) -> str:

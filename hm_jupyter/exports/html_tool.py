@@ -26,7 +26,8 @@ def row(
     obj = f' <code class="hm-obj{" hm-obj-text" if prose_target else ""}">{target}</code>' if target else ""
     facts = '<span class="hm-sr">, </span>'.join(f"<span>{m}</span>" for m in meta or [])
     said = f'<span class="hm-sr"> ({state}) </span>' if state else '<span class="hm-sr"> · </span>' if meta else " "
-    main = f'<span class="hm-row-main"><span class="hm-verb">{safe.markup(verb)}</span>{obj}</span>{said}<span class="hm-meta">{facts}</span>'
+    main = f'<span class="hm-row-main"><span class="hm-verb">{safe.markup(verb)}</span>{obj}</span>'
+    main += f'{said}<span class="hm-meta">{facts}</span>'
     css = f"hm-tool {css}".strip()
     if not detail:
         return f'<div class="{css}"><div class="hm-row hm-row-static">{icon(*glyph.split())}{main}</div></div>'

@@ -22,6 +22,6 @@ PATHS = {
 def icon(name: str, css: str = "") -> str:
     """The glyph ``name`` in a box of its own, which keeps its place in the grid where a viewer drops drawings."""
     return (
-        f'<span class="hm-g{" " + css if css else ""}"><svg class="hm-ic" width="16" height="16" viewBox="0 0 16 16" fill="none" '
-        f'stroke="currentColor" stroke-width="1.5" aria-hidden="true">{PATHS[name]}</svg></span>'
+        f'<span class="hm-g{" " + css if css else ""}"><svg class="hm-ic" width="16" height="16" viewBox="0 0 16 16" '
+        f'fill="none" stroke="currentColor" stroke-width="1.5" aria-hidden="true">{PATHS[name]}</svg></span>'
     )

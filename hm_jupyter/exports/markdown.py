@@ -46,7 +46,7 @@ def _tool(tool: ToolEntry, limit: int, times: bool, embed: bool) -> list[Block]:
     facts = (
         [f"+{change.added} −{change.removed}"] if tool.diffs else [f"exit {exit_code}"] if exit_code is not None else []
     )
-    if tool.status != "completed":
+    if tool.status != "completed" and not (tool.status == "failed" and exit_code is not None):
         facts.append(wording.label(tool))
     if times and wording.spent(tool):
         facts.append(wording.spent(tool))

@@ -13,11 +13,39 @@ from typing import Any
 
 from . import highlight, links, safe
 
-MAX = 100_000  # characters of one message that are rendered as markdown; a longer one is shown as plain text
+MAX = 50_000  # characters of one message that are rendered as markdown; a longer one is shown as plain text
 MAX_PLAIN = 400_000  # characters of it that are shown
 
 TAGS = frozenset(
-    ["p", "br", "strong", "em", "del", "s", "code", "pre", "blockquote", "ul", "ol", "li", "h3", "h4", "h5", "h6", "hr", "table", "thead", "tbody", "tr", "th", "td", "a", "span", "b", "div"]
+    [
+        "p",
+        "br",
+        "strong",
+        "em",
+        "del",
+        "s",
+        "code",
+        "pre",
+        "blockquote",
+        "ul",
+        "ol",
+        "li",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "hr",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "a",
+        "span",
+        "b",
+        "div",
+    ]
 )
 ATTRIBUTES = {"a": {"href", "target"}, "ol": {"start"}}
 CLASSES = {

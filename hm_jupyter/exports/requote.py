@@ -1,15 +1,15 @@
-"""An agent's markdown written anew as markdown that is inert wherever it is rendered, raw HTML on and notebook trusted.
+r"""An agent's markdown written anew as markdown that is inert wherever it is rendered, raw HTML on and notebook trusted.
 
 The text is parsed and its meaning written out again: every character that could start something is escaped or an entity
 (so there is no tag, no entity, no math, no role, no directive that the parser did not already see), links are
 allow-listed, pictures become words, fences get a longer fence and only languages we know. Cutting pieces out of hostile
 source with patterns would be the opposite: a guess about every other parser. Knows no transcript.
 
-One trap deserves its name. JupyterLab cuts math (``$ … $``, ``\\\\( … \\\\)``, ``\\begin … \\end``) out of the source *before* it
-reads markdown, code spans and nested fences included, up to the next blank line: a formula that begins in one code span
-and ends in the next takes their backticks with it, and what followed is no longer code. So no delimiter of math may
-stand in a code span (those are written as ``<code>`` with entities), in a link's address, or in a nested fence (indented
-code instead, which nothing can close).
+One trap deserves its name. JupyterLab cuts math (``$ … $``, ``\\( … \\)``, ``\begin … \end``) out of the source
+*before* it reads markdown, code spans and nested fences included, up to the next blank line: a formula that begins in one
+code span and ends in the next takes their backticks with it, and what followed is no longer code. So no delimiter of math
+may stand in a code span (those are written as ``<code>`` with entities), in a link's address, or in a nested fence
+(indented code instead, which nothing can close).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def _sections(css: str) -> list[tuple[tuple[str, ...], str]]:
     """The stylesheet's parts, each with the class names of which one must be there for it to be needed."""
     first, *rest = re.split(r"/\* only with ([\w -]+) \*/", css)
     parts: list[tuple[tuple[str, ...], str]] = [((), _minify(first))]
-    for names, part in zip(rest[::2], rest[1::2]):
+    for names, part in zip(rest[::2], rest[1::2], strict=True):
         parts.append((tuple(names.split()), _minify(part)))
     return parts
 

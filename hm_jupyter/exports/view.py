@@ -18,6 +18,7 @@ from . import safe
 
 T = TypeVar("T")
 Turns = Union[int, tuple[int, int], None]  # one turn, first and last, or all of the session
+_ABSOLUTE = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.+@-][\w.+@ -]*)+\Z")
 _DEPTH = 60  # levels of an agent's JSON that are shown
 
 
@@ -41,11 +42,16 @@ class TurnView:
 
 
 def shortener(root: str) -> Callable[[str], str]:
-    """A function that writes the session's folder as ``.`` wherever it stands as a whole path."""
+    """A function that writes the session's folder as ``.`` wherever it stands as a whole path.
+
+    Only an absolute path of letters, digits and ``._-+@ `` is a folder here: the agent names it, and must not be able
+    to make other text disappear by calling it its folder.
+    """
     root = root.rstrip("/\\")
-    if len(root) < 2 or root.endswith(":"):
+    if not _ABSOLUTE.match(root):
         return safe.clean
-    pattern = re.compile(rf"(?<![\w./-]){re.escape(root)}(?![\w-]|\.\w)")
+    # a colour's escape sequence may stand before it: ESC [ 3 6 m
+    pattern = re.compile(rf"(?:(?<![\w./-])|(?<=[\d;\[]m)){re.escape(root)}(?![\w-]|\.\w)")
 
     def shorten(text: str) -> str:
         return safe.clean(pattern.sub(".", text) if root in text else text)
@@ -73,6 +79,17 @@ def rewrite(value: T, text: Callable[[str], str], depth: int = 0) -> T:
     return cast(T, new)
 
 
+def ready(entry: Entry, shorten: Callable[[str], str]) -> Entry:
+    """A copy to write down. What a shell call was given, and what was decided, stays as it was, letter by letter."""
+    copy = rewrite(entry, shorten)
+    if isinstance(entry, ToolEntry) and isinstance(copy, ToolEntry):
+        if entry.category == "shell":
+            copy.input, copy.title = rewrite(entry.input, safe.clean), safe.clean(entry.title)
+        if entry.decision and copy.decision:
+            copy.decision.rule, copy.decision.note = safe.clean(entry.decision.rule), safe.clean(entry.decision.note)
+    return copy
+
+
 def state_of(transcript: Transcript) -> SessionState:
     """The session's state, ready to write down."""
     return rewrite(transcript.state, shortener(transcript.state.root))
@@ -93,7 +110,7 @@ def select(transcript: Transcript, turns: Turns = None) -> list[TurnView]:
     for entry in transcript.entries.values():
         if not inside(entry.turn):
             continue
-        copy = rewrite(entry, shorten)
+        copy = ready(entry, shorten)
         view = views.setdefault(entry.turn, TurnView(entry.turn))
         if isinstance(copy, TurnEntry):
             view.turn = copy

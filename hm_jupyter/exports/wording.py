@@ -124,7 +124,8 @@ def command(tool: ToolEntry) -> str:
 def target(tool: ToolEntry) -> str:
     """What it did it to: command, path, pattern, address; else the agent's title for it."""
     if tool.category == "shell":
-        return command(tool)
+        first, _, more = command(tool).strip().partition("\n")
+        return f"{first} …" if more else first
     if tool.category == "edit" and tool.diffs:
         return ", ".join(relative(d.path) for d in applied(tool)[:20])
     given = tool.input
@@ -150,9 +151,8 @@ def target(tool: ToolEntry) -> str:
 
 def exit_code(tool: ToolEntry) -> int | None:
     """A command's exit code: the entry's own, else what the last line of its output says."""
-    own = getattr(tool, "exit_code", None)
-    if isinstance(own, int):
-        return own
+    if tool.exit_code is not None:
+        return tool.exit_code
     if tool.category != "shell":
         return None
     for at in (-1, 0):
@@ -328,11 +328,11 @@ def ending(view: TurnView) -> tuple[str, str]:
         "error": "This turn failed.",
         "agent_exited": "The agent stopped.",
     }.get(turn.stop_reason or "", "This turn failed." if turn.status == "failed" else "This turn was stopped.")
-    cut = sum(t.status == "interrupted" for t in view.tools)
     undecided = sum(t.decision is not None and t.decision.outcome == "interrupted" for t in view.tools)
+    cut = sum(t.status == "interrupted" for t in view.tools) - undecided
     dropped = sum(isinstance(e, UserEntry) and e.status == "dropped" for e in view.entries)
     rest = [
-        f"{number(cut, 'tool call')} interrupted" if cut else "",
+        f"{number(cut, 'tool call')} interrupted" if cut > 0 else "",
         f"{number(undecided, 'approval')} not decided" if undecided else "",
         f"{number(dropped, 'message')} never read" if dropped else "",
     ]

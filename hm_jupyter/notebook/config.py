@@ -53,7 +53,11 @@ def shown(value: Any) -> str:
     """A setting's value for people."""
     if callable(value):
         return getattr(value, "__name__", repr(value))
-    return "" if value in (None, "") else str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value is None else str(value)
 
 
 def parsed(name: str, trait: Any, text: str, scope: Mapping[str, Any]) -> Any:

@@ -6,6 +6,7 @@ All text is escaped here; control and direction characters are made visible, bec
 from __future__ import annotations
 
 import html
+import sys
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -86,4 +87,4 @@ class Table:
 
 def say(text: str) -> None:
     """One line under the cell."""
-    print(visible(text))
+    sys.stdout.write(visible(text) + "\n")

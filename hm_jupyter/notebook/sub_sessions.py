@@ -92,26 +92,25 @@ def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     agent: Any = args.words[0] if args.words else ""
     if isinstance(scope.get(agent.removeprefix("$")), (list, tuple)):
         agent = list(scope[agent.removeprefix("$")])
+        given.setdefault("protocol", "hm")  # the only one so far
     opened(magics, agent=agent, name=given.pop("name", ""), **given)
     session = registry.get()
     state = session.state
     about = ", ".join(x for x in (state.model or state.provider, state.mode and f"mode {state.mode}") if x)
-    say(f"{registry.current_name}: {state.agent} is ready" + (f" ({about})." if about else "."))
+    name = registry.current_name
+    who = state.agent if name == state.agent else f"{name}: {state.agent}"
+    say(f"{who} is ready" + (f" ({about})." if about else "."))
 
 
 def agents(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm agents``"""
     from shutil import which
 
-    rows: list[tuple[str, ...]] = [
-        ("builtin", "the built-in agent", ""),
-        ("hm", "hm, from PATH", "" if which("hm") else "not installed"),
-    ]
-    running = dict(registry.items())
-    for name, session in running.items():
-        mark = "current session" if name == registry.current_name else "open session"
-        rows.append((name, f"{session.state.agent}, {session.state.model or 'model not said'}", mark))
-    return Table(("name", "what", "state"), rows, note="Start one with %hm start NAME; change with %hm use NAME.")
+    rows = [("builtin", "the built-in agent", ""), ("hm", "hm, from PATH", "" if which("hm") else "not installed")]
+    current = registry.current_name
+    names = [f"{name} (current)" if name == current else name for name in registry.names()]
+    sessions = f"Open sessions: {', '.join(names)}; change with %hm use NAME." if names else "No session is open."
+    return Table(("agent", "what", ""), rows, note=f"Start one with %hm start AGENT. {sessions}", code=("agent",))
 
 
 def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -122,6 +121,7 @@ def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     value: Any = scope.get(name)
     if name not in registry.names() and hasattr(value, "controller") and hasattr(value, "prompt"):
         name = registry.add(value, name)
+    _known("use", name)
     registry.use(name)
     say(f"{name} is the current session.")
 
@@ -135,10 +135,18 @@ def stop(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     if not any(names):
         raise UsageError("No session is open, so there is nothing to stop.")
     for name in names:
-        session = registry.get(name)
+        session = _known("stop", name)
         session.close()
         registry.remove(name)
-        say(f"{name}: stopped.")
+        say(f"{name} is stopped.")
+
+
+def _known(sub: str, name: str) -> Session:
+    """The session called ``name``; when there is none, the line may have been meant as a prompt."""
+    try:
+        return registry.get(name)
+    except UsageError as error:
+        raise UsageError(f"{error} To send this as a prompt write %hm -- {sub} {name}") from None
 
 
 def saved(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
@@ -199,7 +207,7 @@ def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
         ("model", "/".join(x for x in (now.provider, now.model) if x)),
         ("effort", now.effort),
         ("mode", now.mode),
-        ("leave", now.approve),
+        ("approve", now.approve),
         ("folder", now.root),
         ("turns", now.turn),
         ("waiting", len(now.pending) or ""),

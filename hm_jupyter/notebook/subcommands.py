@@ -68,13 +68,13 @@ _TABLE = (
             Option("mode", "which mode to begin in", "NAME", completes="mode"),
             _APPROVE,
             _ALONE,
-            Option("protocol", "what a command line of yours speaks", choices=("hm",)),
+            Option("protocol", "what a command line of yours speaks (default: hm)", choices=("hm",)),
             Option("resume", "go on with a saved session", "ID", completes="saved"),
             Option("scenario", "what the demo model plays: a name, or a .toml file", "NAME"),
         ),
         words=1, completes="agent",
         details="AGENT is a name from %hm agents, or the name of a variable holding a command line (a list). "
-        "Without it, the setting `agent` decides. A prompt with no session open starts one with the settings, so start "
+        "Without it, the setting agent decides. A prompt with no session open starts one with the settings, so start "
         "is only needed for something else. A value written $NAME is the value of that variable.",
         examples=("%hm start", "%hm start hm --mode plan", "%hm start --cwd $folder --approve edits"),
     ),

@@ -121,7 +121,9 @@ class Calls:
         text = value.get("text")
         if not isinstance(text, str) or (not text and call.streamed):
             text = None  # what was streamed stays
-        out.append(ToolCallUpdated(call_id, status=call.status, output=text, diffs=diffs or None))
+        code = value.get("exit_code")
+        code = code if isinstance(code, int) and not isinstance(code, bool) else None
+        out.append(ToolCallUpdated(call_id, status=call.status, output=text, diffs=diffs or None, exit_code=code))
         call.over, call.input, call.planned, call.applied = True, None, [], None
         self._start_next(out)
 

@@ -38,14 +38,14 @@ class AsyncCalls:
         timeout: float | None = None,
     ) -> Turn:
         """``prompt``; cancelling it stops the turn."""
-        turn = await self.astart(
-            text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
-        )
         loop = asyncio.get_running_loop()
         ended = loop.create_future()
-        turn.when_done(lambda: loop.call_soon_threadsafe(_settle, ended))
         until = None if timeout is None else loop.time() + timeout
         try:
+            turn = await self.astart(
+                text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
+            )
+            turn.when_done(lambda: loop.call_soon_threadsafe(_settle, ended))
             while not turn.done:
                 left = 0.25 if until is None else min(0.25, until - loop.time())
                 if left <= 0:

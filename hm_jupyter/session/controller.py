@@ -59,6 +59,7 @@ class Controller:
         self._batch: list[Op] = []
         self._waiters = Waiters()
         self._next_options = TurnOptions()
+        self._opening = ""  # the prompt that opened the running turn, until the agent has taken it up
         self._ready = anyio.Event()
         self._gone = anyio.Event()
         self._exit: Exit | None = None
@@ -197,6 +198,8 @@ class Controller:
             waiter = self._waiters.get(event.command_id)
             if waiter is not None:
                 waiter.answer(event)
+        elif isinstance(event, ev.TurnStarted):
+            self._opening = ""
         elif isinstance(event, ev.SessionStarted):
             self._ready.set()
         elif isinstance(event, ev.SessionEnded):
@@ -215,9 +218,7 @@ class Controller:
                     log.exception("a listener of session %s failed", self.transcript.state.agent)
         for watch in self.watches.values():
             if not watch.done.is_set() and not self._running(watch.number):
-                watch.done.set()
-                for callback in watch.callbacks:
-                    callback()
+                watch.finish()
 
     def _running(self, number: int) -> bool:
         entry = self.transcript.entries.get(f"turn:{number}")
@@ -277,6 +278,7 @@ class Controller:
         if isinstance(command, (cmd.Prompt, cmd.Steer, cmd.FollowUp)):
             if isinstance(command, cmd.Prompt):
                 self._next_options = options or TurnOptions()
+                self._opening = command.id
             images = [ev.Image(i.data, i.mime) for i in command.images]
             text = command.shown if command.shown is not None else command.text
             self.feed(ev.MessageSent(command.id, text, command.type, images, list(command.attachments)))
@@ -293,7 +295,9 @@ class Controller:
         if answer.ok:
             return
         if isinstance(command, cmd.Prompt):
-            self.announce(ev.TurnEnded("error", answer.error or "The agent refused the prompt."))
+            self.announce(ev.MessagesDropped([command.id]))
+            if self._opening == command.id:  # else the agent has begun a turn of its own, which goes on
+                self.announce(ev.TurnEnded("error", answer.error or "The agent refused the prompt."))
         elif isinstance(command, (cmd.Steer, cmd.FollowUp)):
             self.announce(ev.MessagesDropped([command.id]))
         elif isinstance(command, (cmd.Approve, cmd.Answer)):

@@ -124,8 +124,8 @@ class Decider:
     def signed(self, event: ev.ApprovalResolved | ev.QuestionResolved) -> Any:
         """The agent's word of a decision, with who made it where that was us."""
         signature = self._signatures.pop(event.request_id, None)
-        if signature is None or event.outcome in ("withdrawn", "interrupted"):
-            return event
+        if signature is None or event.by == "agent" or event.outcome in ("withdrawn", "interrupted"):
+            return event  # the agent decided otherwise, or was faster
         return replace(event, by=signature[0], via=signature[1])
 
 

@@ -32,7 +32,7 @@ def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:
         # an id used again in a later turn is another call
         known = ToolEntry(f"t{t.state.turn}:{e.call_id}", t.state.turn, e.call_id)
     changes: dict[str, Any] = {"call_id": e.call_id}
-    for name in ("name", "title", "category", "input", "diffs", "images"):
+    for name in ("name", "title", "category", "input", "diffs", "images", "exit_code"):
         value = getattr(e, name)
         if value is not None:
             changes[name] = value

@@ -31,7 +31,7 @@ from . import reduce_calls
 from .state import closing, running_turn, status_of, unread
 
 STATE_FIELDS = frozenset(
-    {"session_id", "root", "title", "mode", "modes", "provider", "model", "models", "effort", "context"}
+    {"session_id", "root", "title", "mode", "modes", "provider", "model", "models", "effort", "context", "usage"}
 )
 
 

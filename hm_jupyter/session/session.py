@@ -97,15 +97,16 @@ class Session(AsyncCalls):
         ``KeyboardInterrupt`` stops the turn (the agent lives on). Raises ``TurnRunning``, ``AgentGone``,
         ``ApprovalRequired``, ``AgentError``, ``TimeoutError``.
         """
-        turn = self.start(
-            text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
-        )
         try:
+            turn = self.start(
+                text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
+            )
             return turn.wait(timeout)
         except KeyboardInterrupt:
-            if not turn.done:
+            running = self.turn  # the interrupt may have come before the agent took the prompt up
+            if running is not None and not running.done:
                 self.abort()
-                turn._watch.done.wait(STOP_GRACE)
+                running._watch.done.wait(STOP_GRACE)
             raise
 
     def start(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..errors import AgentGone, ApprovalRequired
+from ..errors import AgentError, AgentGone, ApprovalRequired
 from ..events import Event, FileDiff, Usage
 from ..transcript import Entry, MessageEntry, ToolEntry, Transcript, TurnEntry, to_json
 from .journal import Journal, Record
@@ -40,6 +40,17 @@ class Watch:
     stderr: str = ""
     code: int | None = None
     callbacks: list[Callable[[], object]] = field(default_factory=list)
+
+    def finish(self) -> None:
+        """The turn is over: wake the waiters, and call each callback once, from whichever thread takes it."""
+        self.done.set()
+        while self.callbacks:
+            try:
+                callback = self.callbacks.pop(0)
+            except IndexError:
+                return
+            callback()
+
     before_wait: Callable[[], object] | None = None
 
 
@@ -131,7 +142,8 @@ class Turn:
     def wait(self, timeout: float | None = None) -> Turn:
         """Wait until the turn is over; ``timeout`` in seconds. ``KeyboardInterrupt`` breaks the wait, not the turn.
 
-        Raises ``TimeoutError``, ``AgentGone`` when the agent ended in mid-turn, ``ApprovalRequired`` when the turn ran
+        Raises ``TimeoutError``, ``AgentGone`` when the agent ended in mid-turn, ``AgentError`` when the turn failed,
+        ``ApprovalRequired`` when it ran
         unattended and something needed leave.
         """
         hook, self._watch.before_wait = self._watch.before_wait, None
@@ -149,7 +161,7 @@ class Turn:
         self._watch.before_wait = callback
 
     def raise_for_status(self) -> None:
-        """Raise for a turn that ended because its agent did, or that was refused leave with nobody to ask."""
+        """Raise for a turn that failed or whose agent ended, and for one refused leave with nobody to ask."""
         if not self.done:
             return
         if self.stop_reason == "agent_exited":
@@ -157,6 +169,10 @@ class Turn:
                 f"{self.error or 'The agent ended in mid-turn.'} Start it again with hm.connect() or %hm start.",
                 code=self._watch.code,
                 stderr=self._watch.stderr,
+            )
+        if self.stop_reason == "error":
+            raise AgentError(
+                f"The turn failed: {self.error or 'the agent did not say why'}. The session goes on: try again."
             )
         if self._watch.refused:
             what = "; ".join(self._watch.refused)
@@ -167,11 +183,10 @@ class Turn:
             )
 
     def when_done(self, callback: Callable[[], object]) -> None:
-        """Call ``callback`` on the session thread once the turn is over (at once if it is)."""
-        if self.done:
-            callback()
-        else:
-            self._watch.callbacks.append(callback)
+        """Call ``callback`` once, on the session thread when the turn is over, or here and now if it is."""
+        self._watch.callbacks.append(callback)
+        if self.done:  # perhaps just now, from the session thread: whoever takes it from the list calls it
+            self._watch.finish()
 
     # ---- showing ---------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,9 @@ export function commandBlock(command: string): HTMLElement {
       if (i) lines.push(h("span"));
       if (!piece) return;
       const line = lines[lines.length - 1] as HTMLElement;
-      line.append(...(escaped(piece) as (string | Node)[]).map((n) => (CLASS[part.kind] ? h("span", { class: CLASS[part.kind] }, n) : n)));
+      // Short options stay in one piece: a browser would break a line after the hyphen.
+      const cls = `${CLASS[part.kind]}${piece.includes("-") && piece.length <= 32 && !piece.includes(" ") ? " hm-w" : ""}`.trim();
+      line.append(cls ? h("span", { class: cls }, escaped(piece)) : h("span", null, escaped(piece)));
     });
   }
   for (const line of lines) if (!line.hasChildNodes()) line.append(" ");

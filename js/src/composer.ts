@@ -1,6 +1,6 @@
 /** The box to write to the agent: steer while it runs, queue a follow-up, or ask when nothing runs. */
 import type { Context } from "./context";
-import { fill, h, say, uid } from "./dom";
+import { fill, grow, h, say, uid } from "./dom";
 import { escaped } from "./escapes";
 import { Button } from "./frame";
 import type { UserEntry } from "./model";
@@ -56,8 +56,7 @@ export class Composer {
     this.queue.off(off);
     const ph = this.running ? (caps.steer ? (caps.follow_up ? "Steer the agent, or queue a follow-up" : "Steer the agent") : "Queue a follow-up") : this.ctx.store.state.turn ? "Ask a follow-up" : "Ask about this notebook";
     if (this.area.placeholder !== ph) this.area.placeholder = ph;
-    this.area.style.height = "";
-    if (!CSS.supports?.("field-sizing", "content")) this.area.style.height = `${this.area.scrollHeight}px`;
+    grow(this.area);
     const slow = route === "after_cell" || route === "input" ? " The kernel hears it when the running cell ends." : "";
     const parts = this.running ? [caps.steer && "Steer arrives after the running tool call.", caps.follow_up && "Queue waits for the turn to end."].filter(Boolean).join(" ") : "";
     say(this.hint, `${parts}${slow}`.trim());

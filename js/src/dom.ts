@@ -45,6 +45,13 @@ export function arrange(parent: Element, wanted: readonly Element[]): void {
   }
 }
 
+/** Make a textarea as high as its text, where the style sheet cannot (`field-sizing` is not everywhere). */
+export function grow(area: HTMLTextAreaElement): void {
+  if (typeof CSS !== "undefined" && CSS.supports?.("field-sizing", "content")) return;
+  area.style.height = "";
+  if (area.scrollHeight) area.style.height = `${area.scrollHeight + 2}px`;
+}
+
 let counter = 0;
 /** An id unique in the page, for aria-labelledby and label-for. */
 export function uid(): string {

@@ -185,7 +185,7 @@ class TurnView implements EntryView {
       : e.status === "failed" ? [e.stop_reason === "agent_exited" ? `The agent stopped${at}.` : `The turn failed${at}.`, e.error]
       : [({ max_steps: "The agent reached its limit of steps.", max_tokens: "The answer reached its limit of tokens.", refusal: "The model refused to go on." } as Record<string, string>)[e.stop_reason ?? ""] ?? `Ended: ${e.stop_reason ?? "no reason given"}.`, e.error];
     fill(this.node, icon(e.status === "failed" ? "cross" : e.status === "stopped" ? "stop" : "info", e.status === "failed" ? "hm-glyph-bad" : ""),
-      h("div", null, h("b", null, ...escaped(words[0] ?? "")), words[1] && " ", ...escaped(words[1] ?? "", "prose")));
+      h("div", null, h("b", null, ...escaped(words[0] ?? "")), words[1] && " ", ...inline(words[1] ?? "")));
   }
 
   /** What the stop did, counted: "1 tool call interrupted, 1 approval withdrawn." */

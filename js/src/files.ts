@@ -1,6 +1,6 @@
 /** The files of an edit that waits: a real diff each, a tick, and Edit over the lines that change. */
 import { compare, type Diff, diffTable, stat } from "./diff";
-import { fill, h, uid } from "./dom";
+import { fill, grow, h, uid } from "./dom";
 import { escaped } from "./escapes";
 import { icon } from "./icons";
 import type { FileDiff } from "./model";
@@ -97,10 +97,11 @@ export class FileBox {
       !editing && options.editable && this.button("Edit", () => this.edit(), "hm-btn-q", true));
     if (editing) {
       const id = uid();
-      const area = h("textarea", { class: "hm-edit", id, rows: Math.max(3, this.region.text.split("\n").length), spellcheck: "false", autocapitalize: "off", oninput: () => this.changed() });
+      const area = h("textarea", { class: "hm-edit", id, rows: Math.max(3, this.region.text.split("\n").length), spellcheck: "false", autocapitalize: "off", oninput: () => { grow(area); this.changed(); } });
       area.value = this.region.text;
       this.area = area;
       fill(this.holder, h("label", { class: "hm-sr", for: id }, `New text of lines ${this.region.from} to ${this.region.to}`), area);
+      grow(area);
     } else fill(this.holder, diffTable(diff, !this.file.partial));
   }
 }

@@ -55,7 +55,6 @@ export class ApprovalFrame extends Frame {
     const code = (text: string) => h("code", null, ...escaped(text));
     const list = (texts: string[]): Child[] => texts.flatMap((t, i) => (i ? [", ", code(t)] : [code(t)]));
     const rows: [Child, Child, string?][] = [];
-    if (!command && !p.diffs.length) rows.push(["Tool", code(p.tool || "not named")]);
     if (p.cwd) rows.push([p.diffs.length && !command ? "In" : "Runs in", code(p.cwd)]);
     if (named.length > 1 || command.includes("\n")) rows.push(["Programs", named.flatMap(([name, n], i) => [i ? ", " : null, code(name), n > 1 ? ` (${n})` : null])]);
     const paths = p.paths.filter((path) => !p.diffs.some((d) => d.path === path));
@@ -70,7 +69,8 @@ export class ApprovalFrame extends Frame {
         ` They are shown as escapes: ${summarise(found)}.`)),
       command && commandBlock(command),
       this.files.map((f) => f.node),
-      rest !== null && h("div", { class: "hm-field" }, h("span", { class: "hm-label" }, command || p.diffs.length ? "Also given" : "It is given"), valueBlock(rest)),
+      !command && !p.diffs.length && facts([["Tool", code(p.tool || "not named")]]),
+      rest !== null && h("div", { class: "hm-field" }, h("span", { class: "hm-help" }, command || p.diffs.length ? "Also given" : "Given, whole"), valueBlock(rest)),
       this.factsHolder);
     const withNote = this.noteUse !== "none";
     fill(this.factsHolder, facts(rows), this.editFacts,

@@ -1,6 +1,6 @@
 /** The frame in which the agent asks something: choices, free text, or both. */
 import type { Context } from "./context";
-import { fill, h, uid } from "./dom";
+import { fill, grow, h, uid } from "./dom";
 import { escaped } from "./escapes";
 import { Button, Frame } from "./frame";
 import { icon } from "./icons";
@@ -48,6 +48,7 @@ export class QuestionFrame extends Frame {
   private get picked(): HTMLInputElement[] { return this.inputs.filter((i) => i.checked); }
 
   private changed(): void {
+    grow(this.text);
     if (this.other) {
       const show = this.other.checked;
       if (show !== !this.textField.hidden) this.textField.hidden = !show;

@@ -191,7 +191,13 @@ export class Link {
       this.lost();
     }
     if (this.commPing.n && now - this.commPing.at > PONG_WITHIN) this.commPing.alive = false;
-    for (const outgoing of [...this.out.values()]) if (now - outgoing.at > RESEND_AFTER) this.deliver(outgoing);
+    for (const outgoing of [...this.out.values()]) {
+      if (now - outgoing.at <= RESEND_AFTER) continue;
+      // Overdue: is the wire it went by still there, and is there another?
+      this.ping("control");
+      this.ping("comm");
+      this.deliver(outgoing);
+    }
     this.judge();
   }
 
@@ -218,10 +224,13 @@ export class Link {
     const message = { t: "command", view: this.options.view, command };
     const { route } = this.state;
     outgoing.at = Date.now();
+    const again = sentBy.has("control");
     if (this.controlPing.alive && this.socket?.readyState === 1) {
       sentBy.add("control");
       this.socket.send(JSON.stringify(message));
-    } else if ((this.commPing.alive || (route === "connecting" && !this.options.control)) &&
+      if (!again) return;
+    }
+    if ((this.commPing.alive || (route === "connecting" && !this.options.control)) &&
                (!sentBy.has("comm") || this.commPing.answered > outgoing.commAt)) {
       // Sent once, and again only if a later ping was answered before it: then it was lost on the way.
       sentBy.add("comm");
@@ -275,7 +284,7 @@ export class Link {
 }
 
 /** The control channel's address from JupyterLab's (or Notebook's) page config; "" where there is none. */
-export function controlUrl(controlId: string, page: Document = document): string {
+export function controlUrl(controlId: string, page: Document = document, here: string = page.location?.href): string {
   if (!/^[\w-]{1,128}$/.test(controlId)) return "";
   let config: { baseUrl?: string; wsUrl?: string; token?: string };
   try {
@@ -283,7 +292,7 @@ export function controlUrl(controlId: string, page: Document = document): string
   } catch {
     return "";
   }
-  const base = new URL(config.baseUrl || "/", page.location.href);
+  const base = new URL(config.baseUrl || "/", here);
   const root = config.wsUrl ? new URL(config.wsUrl, base) : base;
   const url = new URL(`hm_jupyter/control/${controlId}`, root.href.endsWith("/") ? root : `${root.href}/`);
   url.protocol = url.protocol.replace(/^http/, "ws");

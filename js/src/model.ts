@@ -29,7 +29,8 @@ export interface Decision {
 }
 export interface ToolEntry extends Base {
   kind: "tool"; call_id: string; name: string; title: string; category: string; status: ToolStatus; input: unknown;
-  output: string; diffs: FileDiff[]; images: Image[]; decision: Decision | null; started: number | null; ended: number | null;
+  output: string; diffs: FileDiff[]; images: Image[]; decision: Decision | null; exit_code: number | null;
+  started: number | null; ended: number | null;
 }
 export interface QuestionEntry extends Base {
   kind: "question"; call_id: string; text: string; choices: Choice[];

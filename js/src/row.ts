@@ -123,7 +123,7 @@ export class ToolRow implements EntryView {
     } else if (e.status === "denied" || e.status === "skipped" || e.status === "interrupted") meta.push(h("span", null, e.status));
     else if (e.decision) meta.push(h("span", { class: "hm-meta-x" }, decided(e.decision, elsewhere, e.diffs.length)));
     if (e.status === "drafting") meta.push(h("span", null, "being written"));
-    if (e.status === "failed") meta.push(h("span", { class: "hm-bad-text" }, "failed"));
+    if (e.status === "failed") meta.push(h("span", { class: "hm-bad-text" }, e.exit_code === null ? "failed" : `exit ${e.exit_code}`));
     if (e.status === "interrupted" && e.decision?.outcome === "allowed") meta.push(h("span", null, "interrupted"));
     if (e.diffs.length) {
       const counts = e.diffs.filter((d) => e.decision?.files?.includes(d.path) ?? true).map(compare);

@@ -30,7 +30,7 @@ export class View {
   private readonly watcher: IntersectionObserver | null;
   private readonly undo: (() => void)[] = [];
 
-  constructor(private readonly store: Store, private readonly link: Link, turn: number) {
+  constructor(private readonly store: Store, link: Link, turn: number) {
     this.ctx = new Context(store, link, turn);
     this.ctx.redraw = () => this.schedule();
     this.log = new Log(this.ctx);

@@ -108,47 +108,51 @@ def test_a_field_of_the_wrong_kind_fails_that_command_only(start):
 
 
 def test_an_empty_prompt_is_refused(start):
-        """HM-066"""
-        agent = start()
-        response = agent.call("prompt", text="")
-        assert response["ok"] is False
-        assert "nothing to send" in response["error"]
+    """HM-066"""
+    agent = start()
+    response = agent.call("prompt", text="")
+    assert response["ok"] is False
+    assert "nothing to send" in response["error"]
 
-    def test_commands_come_in_any_pieces(start):
-        """HM-003"""
-        agent = start()
-        for byte in b'{"id":1,"type":"get_state"}\r\n{"id":2,"ty':
-            agent.raw(bytes([byte]))
-        agent.until("response", id=1)
-        agent.raw(b'pe":"get_state"}\n{"id":3,"type":"get_state"}\n{"id":4,"type":"get_state"}')
-        agent.close_input()
-        agent.exit_code()
-        assert [e["id"] for e in agent.seen if e["type"] == "response"] == [1, 2, 3, 4]
 
-    def test_a_line_that_is_too_long_is_refused_and_the_next_one_read(start):
-        agent = start()
-        piece = b"x" * 2**20
-        for _ in range(65):
-            agent.raw(piece)
-        agent.raw(b"\n")
-        response = agent.until("response")
-        assert (response["id"], response["ok"]) == (None, False)
-        assert "64 MiB" in response["error"]
-        assert agent.call("get_state")["ok"]
+def test_commands_come_in_any_pieces(start):
+    """HM-003"""
+    agent = start()
+    for byte in b'{"id":1,"type":"get_state"}\r\n{"id":2,"ty':
+        agent.raw(bytes([byte]))
+    agent.until("response", id=1)
+    agent.raw(b'pe":"get_state"}\n{"id":3,"type":"get_state"}\n{"id":4,"type":"get_state"}')
+    agent.close_input()
+    agent.exit_code()
+    assert [e["id"] for e in agent.seen if e["type"] == "response"] == [1, 2, 3, 4]
 
-    def test_fields_nobody_knows_are_let_be(start):
-        agent = start()
-        assert agent.call("get_state", colour="blue")["ok"]
 
-    def test_the_session_goes_on_in_a_file_as_input(run_once, tmp_path):
-        """HM-001"""
+def test_a_line_that_is_too_long_is_refused_and_the_next_one_read(start):
+    agent = start()
+    piece = b"x" * 2**20
+    for _ in range(65):
+        agent.raw(piece)
+    agent.raw(b"\n")
+    response = agent.until("response")
+    assert (response["id"], response["ok"]) == (None, False)
+    assert "64 MiB" in response["error"]
+    assert agent.call("get_state")["ok"]
 
-        file = tmp_path / "commands.jsonl"
-        file.write_text('{"id":1,"type":"prompt","text":"say: a\\nb"}\n', encoding="utf-8")
-        with open(file, "rb") as input:
-            result = subprocess.run(
-                [sys.executable, "-m", "hm_jupyter.agents", "--rpc"], stdin=input, capture_output=True, timeout=20,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "HM_DEMO_SPEED": "0"}, cwd=tmp_path,
-            )  # fmt: skip
-        assert result.returncode == 0
-        assert json.loads(result.stdout.splitlines()[-1])["answer"] == "a\nb"
+
+def test_fields_nobody_knows_are_let_be(start):
+    agent = start()
+    assert agent.call("get_state", colour="blue")["ok"]
+
+
+def test_the_session_goes_on_in_a_file_as_input(run_once, tmp_path):
+    """HM-001"""
+
+    file = tmp_path / "commands.jsonl"
+    file.write_text('{"id":1,"type":"prompt","text":"say: a\\nb"}\n', encoding="utf-8")
+    with open(file, "rb") as input:
+        result = subprocess.run(
+            [sys.executable, "-m", "hm_jupyter.agents", "--rpc"], stdin=input, capture_output=True, timeout=20,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "HM_DEMO_SPEED": "0"}, cwd=tmp_path,
+        )  # fmt: skip
+    assert result.returncode == 0
+    assert json.loads(result.stdout.splitlines()[-1])["answer"] == "a\nb"

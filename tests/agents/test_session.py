@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -270,7 +271,7 @@ def test_an_export_is_written_where_it_was_asked_for(start):
     assert data == {"path": str(agent.cwd / "out.md"), "redacted": []}
     assert "say: ```py" in (agent.cwd / "out.md").read_text()
     there = agent.call("export", format="jsonl", path=".")["data"]["path"]
-    rows = [json.loads(line) for line in open(there, encoding="utf-8")]
+    rows = [json.loads(line) for line in Path(there).read_text("utf-8").splitlines()]
     assert [r["role"] for r in rows] == ["user", "assistant"]
 
 

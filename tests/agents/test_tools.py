@@ -102,10 +102,25 @@ async def test_a_part_of_a_file_can_be_read(run, tmp_path):
 
 @pytest.mark.parametrize(
     ("path", "says"),
-    [("none.txt", "list_files"), (".", "folder"), ("binary", "not UTF-8"), ("a\0b", "NUL"), ("", "empty"), (7, "text")],
+    [
+        ("none.txt", "list_files"),
+        (".", "folder"),
+        ("binary", "not UTF-8"),
+        ("a\0b", "NUL"),
+        ("", "empty"),
+        (7, "text"),
+        ("pipe", "no regular file"),
+        ("/dev/zero", "no regular file"),
+        ("large", "20 MiB"),
+        ("x" * 5000, "too long|no file"),
+        ("\ud800", "surrogates"),
+    ],
 )
 async def test_what_cannot_be_read_says_why(run, tmp_path, path, says):
     (tmp_path / "binary").write_bytes(b"\xff\x00")
+    os.mkfifo(tmp_path / "pipe")
+    with open(tmp_path / "large", "wb") as large:
+        large.truncate(21 * 2**20)
     with pytest.raises(ToolError, match=says):
         await run("read_file", path=path)
 
@@ -159,7 +174,7 @@ async def test_an_edit_that_does_not_fit_says_what_to_try(run, tmp_path, old, sa
 
 async def test_an_edit_with_the_wrong_line_ends_says_so(run, tmp_path):
     (tmp_path / "a.txt").write_bytes(b"a\r\nb\r\n")
-    with pytest.raises(ToolError, match="nothing|Nothing|closest|CR LF"):
+    with pytest.raises(ToolError, match="CR LF"):
         await run("edit_file", path="a.txt", old="a\nb", new="y")
 
 
@@ -176,6 +191,22 @@ async def test_a_file_that_cannot_be_written_fails_alone(run, tmp_path):
     with pytest.raises(ToolError, match="cannot be read"):
         await run("edit_file", edits=edits)
     assert not (tmp_path / "ok.txt").exists()
+
+
+async def test_an_edit_outside_the_workspace_tells_nothing_of_the_file_before_it_was_allowed(run, tmp_path):
+    (tmp_path.parent / "secret.txt").write_text("password = 12345\npassword = 67890\n")
+    for old in ("passwort = 1234", "password", ""):
+        with pytest.raises(ToolError) as error:
+            await run("edit_file", path="../secret.txt", old=old, new="x")
+        assert "read it first" in str(error.value)
+        assert "12345" not in str(error.value)
+
+
+async def test_text_that_is_not_unicode_is_not_written(run, tmp_path):
+    result = await run("write_file", path="a.txt", content="\ud800")
+    assert result.is_error
+    assert "surrogate" in result.text
+    assert not (tmp_path / "a.txt").exists()
 
 
 async def test_a_link_in_the_workspace_is_written_through(run, tmp_path):

@@ -245,6 +245,7 @@ def test_abort_in_the_same_breath_as_the_prompt_still_ends_the_turn(start):
 
 
 def test_a_model_that_fails_ends_the_turn_and_not_the_agent(start):
+    """HM-004"""
     script = '[[prompt]]\nmatch = ""\n[[prompt.step]]\ntext = "{{result.1.text|line:x}}"\n'
     agent = start(script=script)
     end = agent.turn("x")[-1]

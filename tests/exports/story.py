@@ -8,8 +8,24 @@ import zlib
 
 from hm_jupyter.events import Choice, FileDiff, Image, Usage
 from hm_jupyter.transcript import (
-    Append, CompactionEntry, Decision, Entry, MessageEntry, NoticeEntry, Op, PlanEntry, Put, QuestionEntry, Rope, State,
-    ThoughtEntry, ToolEntry, Transcript, TurnEntry, UnknownEntry, UserEntry,
+    Append,
+    CompactionEntry,
+    Decision,
+    Entry,
+    MessageEntry,
+    NoticeEntry,
+    Op,
+    PlanEntry,
+    Put,
+    QuestionEntry,
+    Rope,
+    State,
+    ThoughtEntry,
+    ToolEntry,
+    Transcript,
+    TurnEntry,
+    UnknownEntry,
+    UserEntry,
 )  # fmt: skip
 
 ROOT = "/tmp/hm-demo-3f9a/revenue"
@@ -17,6 +33,7 @@ ROOT = "/tmp/hm-demo-3f9a/revenue"
 
 def png(width: int = 8, height: int = 4, rgb: tuple[int, int, int] = (25, 118, 210)) -> Image:
     """A real, small PNG."""
+
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -35,7 +52,8 @@ JOIN_OLD = (
     '        customers,\n        on="customer_id", how="inner",\n    )\n'
 )
 JOIN_NEW = JOIN_OLD.replace(
-    "    return orders.merge(", '    orders = orders.assign(customer_id=normalise_key(orders["customer_id"]))\n    return orders.merge('
+    "    return orders.merge(",
+    '    orders = orders.assign(customer_id=normalise_key(orders["customer_id"]))\n    return orders.merge(',
 ).replace('how="inner",', 'how="left", validate="m:1",') + (
     '\n\ndef normalise_key(s):\n    return s.astype("string").str.strip().str.zfill(8)\n'
 )
@@ -70,7 +88,9 @@ Fixed: both loaders keep ids as text, the join is a left join that checks `m:1`,
 
 def tool(id: str, turn: int, category: str, at: float = 0.0, **given: object) -> ToolEntry:
     """A tool call that took 0.9 s."""
-    given.setdefault("name", {"shell": "shell", "read": "read_file", "edit": "edit_file", "search": "search"}.get(category, category))
+    given.setdefault(
+        "name", {"shell": "shell", "read": "read_file", "edit": "edit_file", "search": "search"}.get(category, category)
+    )
     given.setdefault("status", "completed")
     if isinstance(given.get("output"), str):
         given["output"] = Rope(str(given["output"]))

@@ -336,6 +336,12 @@ def test_sessions_have_names_and_one_is_current(shell: InteractiveShell, agent: 
     assert hm_jupyter.current is registry.get("fake")
 
 
+@pytest.mark.parametrize("line", ["use pandas", "stop guessing"])
+def test_a_session_that_is_not_there_may_have_been_a_prompt(shell: InteractiveShell, agent: FakeAgent, line: str):
+    with pytest.raises(UsageError, match=f"no session called .* write %hm -- {line}"):
+        run(shell, f"%hm {line}")
+
+
 # ---- settings, help, completion ----------------------------------------------------------------------------------------
 
 
@@ -344,7 +350,7 @@ def test_settings_are_traitlets(shell: InteractiveShell):
     run(shell, "%hm config timeout=90")
     run(shell, "%hm config background=on")
     values = {row[0]: row[1] for row in shell.run_line_magic("hm", "config").rows}
-    assert (values["approve"], values["timeout"], values["background"]) == ("edits", "90.0", "true")
+    assert (values["approve"], values["timeout"], values["background"]) == ("edits", "90", "true")
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_an_interrupt_stops_the_turn_and_the_agent_lives_on(kernel: Kernel):
 
 
 def test_a_second_interrupt_gives_up_waiting(kernel: Kernel):
-    kernel.run(f"stubborn = [{sys.executable!r}, '-c', {STUBBORN!r}]\n%hm start stubborn --protocol hm --name stubborn")
+    kernel.run(f"stubborn = [{sys.executable!r}, '-c', {STUBBORN!r}]\n%hm start stubborn --name other")
     start_and_see(kernel, "hm_jupyter.last is not before", "%hm go")
     started = time.monotonic()
     kernel.manager.interrupt_kernel()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hm_jupyter.commands import Answer, Approve, FileEdit, GetState, Steer
+from hm_jupyter.commands import Abort, Answer, Approve, FileEdit, GetState, Steer
 from hm_jupyter.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -18,6 +18,7 @@ from hm_jupyter.events import (
     QuestionResolved,
     ToolCallUpdated,
     ToolOutputAppended,
+    TurnStarted,
     UnknownReceived,
 )
 from hm_jupyter.protocols.hm import HmAdapter
@@ -80,6 +81,11 @@ def test_a_draft_that_became_no_call_ends_when_the_model_writes_anew(turn: Any) 
     assert again[-1].replaces == "draft:2"
 
 
+def test_calls_that_name_no_id_are_told_apart(turn: Any) -> None:
+    first, second = turn.hears({**call(), "call_id": None}, {**call(), "call_id": 7})
+    assert first.call_id != second.call_id
+
+
 def test_a_call_is_told_with_its_arguments_and_category(turn: Any) -> None:
     (event,) = turn.hears(call(command="go test ./..."))
     assert event == ToolCallUpdated("c1", "shell", "shell it", "shell", "running", {"command": "go test ./..."})
@@ -95,9 +101,20 @@ def test_a_calls_category_follows_from_its_tool(turn: Any, tool: str, category: 
 
 
 def test_the_calls_of_a_batch_run_one_after_the_other(turn: Any) -> None:
-    first, second = turn.hears(call("c1"), call("c2"))
-    assert (first.status, second.status) == ("running", "pending")
+    first, second, third = turn.hears(call("c1"), call("c2"), call("c3"))
+    assert (first.status, second.status, third.status) == ("running", "pending", "pending")
     assert turn.hears(result("c1"))[1:] == [ToolCallUpdated("c2", status="running")]
+
+
+def test_a_call_that_puts_something_out_runs(turn: Any) -> None:
+    turn.hears(call("c1"), call("c2"))
+    events = turn.hears({"type": "tool_output", "call_id": "c2", "text": "a"})
+    assert events == [ToolCallUpdated("c2", status="running"), ToolOutputAppended("c2", "a")]
+
+
+def test_a_draft_of_an_earlier_turn_becomes_no_call_of_this_one(turn: Any) -> None:
+    turn.hears(starts("shell"), END)
+    assert turn.hears(call())[-1].replaces is None
 
 
 def test_what_trickles_in_while_idle_holds_up_no_later_call(turn: Any) -> None:
@@ -135,6 +152,28 @@ def test_a_call_that_a_rule_refused_was_denied(turn: Any) -> None:
 def test_a_result_may_say_that_the_call_never_came_to_an_end(turn: Any, outcome: str) -> None:
     turn.hears(call())
     assert turn.hears(result(text="", is_error=True, outcome=outcome))[0].status == outcome
+
+
+def test_a_call_that_waits_for_leave_is_not_the_next_to_run(turn: Any) -> None:
+    turn.hears(call("c1"), call("c2"), needs("c2"))
+    assert [event.call_id for event in turn.hears(result("c1"))] == ["c1"]
+    turn.hears(call("c3"), decided(True, "c2"))
+    assert turn.hears(result("c2"))[-1] == ToolCallUpdated("c3", status="running")
+
+
+@pytest.mark.parametrize("how", ["read", "refused", "aborted", "the turn ended"])
+def test_calls_run_again_when_no_steer_is_on_its_way_any_more(turn: Any, how: str) -> None:
+    line = turn.sends(Steer(id="s", text="stop that"))
+    if how == "read":
+        turn.hears({"type": "message_end", "role": "user", "text": "stop that"})
+    elif how == "refused":
+        turn.refuses(line)
+    elif how == "aborted":
+        turn.ok(line)
+        turn.ok(turn.sends(Abort()))
+    else:
+        turn.hears(END, {"type": "message_end", "role": "user", "text": "stop that"})
+    assert turn.hears(call())[-1].status == "running"
 
 
 def test_a_call_that_is_told_only_to_be_skipped_is_not_said_to_run(turn: Any) -> None:
@@ -210,6 +249,18 @@ def test_an_approval_that_leaves_out_what_it_may_is_filled_from_its_call(turn: A
     event = only(turn.hears({"type": "approval_needed", "call_id": "c1"}), ApprovalRequested)
     assert (event.tool, event.category, event.summary) == ("shell", "shell", "shell it")
     assert (event.command, event.cwd) == ("go test ./...", "/srv")
+
+
+def test_an_approval_may_bring_what_its_call_left_out(turn: Any) -> None:
+    event = only(
+        turn.hears(needs(tool="teleport", category="edit", input={"path": "a", "content": "b"})), ApprovalRequested
+    )
+    assert (event.category, event.diffs, event.paths) == ("edit", [FileDiff("a", new="b")], ["a"])
+
+
+def test_a_command_is_no_change_of_a_file(turn: Any) -> None:
+    turn.hears(call(command="tee a", path="a", content="b"))
+    assert only(turn.hears(needs()), ApprovalRequested).diffs == []
 
 
 def test_a_command_in_words_is_shown_as_a_shell_would_read_it(turn: Any) -> None:
@@ -356,6 +407,21 @@ def test_who_decided_is_told(turn: Any, by: str, who: str) -> None:
     assert only(turn.hears(decided(True, by=by)), ApprovalResolved).by == who
 
 
+def test_what_we_said_is_told_only_where_we_decided(turn: Any) -> None:
+    for call_id, by in (("c1", "user"), ("c2", "rule")):
+        turn.hears(call(call_id), needs(call_id))
+        turn.sends(Approve(request_id=call_id, allow=True, note="mine"))
+        resolved = only(turn.hears(decided(True, call_id, by=by)), ApprovalResolved)
+        assert resolved.note == ("mine" if by == "user" else "")
+
+
+def test_a_decision_that_cannot_be_read_is_ours_or_else_a_refusal(turn: Any) -> None:
+    turn.hears(call("c1"), needs("c1"), call("c2"), needs("c2"))
+    turn.sends(Approve(request_id="c1", allow=True))
+    assert only(turn.hears(decided("yes", "c1")), ApprovalResolved).outcome == "allowed"
+    assert only(turn.hears(decided("yes", "c2")), ApprovalResolved).outcome == "denied"
+
+
 def test_a_decision_against_ours_is_not_ours(turn: Any) -> None:
     turn.hears(call(), needs())
     turn.sends(Approve(request_id="c1", allow=True, note="go"))
@@ -470,6 +536,12 @@ def test_the_state_takes_down_what_waits_no_longer(turn: Any) -> None:
     events = state(turn, running=True, pending_approvals=[], pending_questions=[])
     assert only(events, ApprovalResolved) == ApprovalResolved("c1", "withdrawn")
     assert only(events, QuestionResolved) == QuestionResolved("c2", "withdrawn", by="agent")
+    assert [type(event).__name__ for event in turn.hears(END)] == ["TurnEnded"]
+
+
+def test_what_the_state_says_is_waiting_waits_in_a_turn(talk: Any) -> None:
+    assert state(talk, pending_approvals=["c1", ""], pending_questions=["", 7])[0] == TurnStarted("")
+    assert [type(event).__name__ for event in talk.hears(END)] == ["ApprovalResolved", "TurnEnded"]
 
 
 def test_the_state_leaves_alone_what_was_decided_a_moment_ago(turn: Any) -> None:

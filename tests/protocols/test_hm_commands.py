@@ -131,6 +131,13 @@ def test_a_response_to_an_id_we_never_sent_is_a_notice(talk: Any, id: Any) -> No
     assert event.level == "info"
 
 
+def test_a_notice_tells_a_line_that_was_not_read_from_a_command_that_is_not_ours(talk: Any) -> None:
+    (lost,) = talk.hears({"type": "response", "id": None, "command": "", "ok": False, "error": "not JSON"})
+    (strange,) = talk.hears({"type": "response", "id": "who", "command": "steer", "ok": False, "error": "no"})
+    assert "do it again" in lost.text
+    assert "did not send" in strange.text
+
+
 def test_a_second_response_to_one_command_is_a_notice(talk: Any) -> None:
     line = talk.sends(GetState())
     talk.ok(line)

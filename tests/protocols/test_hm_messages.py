@@ -103,8 +103,26 @@ def test_thinking_is_a_thought_that_ends_where_the_text_begins(turn: Any) -> Non
     assert text.role == "assistant"
 
 
+@pytest.mark.parametrize(
+    "line", [{"type": "tool_start", "tool": "shell"}, starts(), ends(""), {"type": "turn_end"}], ids=lambda v: v["type"]
+)
+def test_a_thought_ends_where_anything_else_begins(turn: Any, line: dict[str, Any]) -> None:
+    (thought,) = turn.hears(thinks("hm"))
+    assert turn.hears(line)[0] == MessageUpdated(thought.message_id, "thought", final=True)
+
+
+def test_a_new_turn_writes_a_new_message(turn: Any) -> None:
+    (cut_off,) = turn.hears(delta("I wi"))
+    events = turn.hears({"type": "turn_end"}, delta("Next"), ends("Next"))
+    assert events[-1] == MessageUpdated(events[-2].message_id, final=True)
+    assert events[-2].message_id != cut_off.message_id
+
+
 def test_text_before_and_after_a_thought_is_one_message(turn: Any) -> None:
     events = turn.hears(starts(), delta("a"), thinks("t"), delta("b"), ends("ab"))
+    assert [type(event).__name__ for event in events] == [
+        "TextAppended", "TextAppended", "MessageUpdated", "TextAppended", "MessageUpdated",
+    ]  # fmt: skip
     texts = [event for event in events if isinstance(event, TextAppended) and event.role == "assistant"]
     assert texts[0].message_id == texts[1].message_id == events[-1].message_id
     assert events[-1].text is None

@@ -207,6 +207,27 @@ def test_an_abort_drops_only_what_was_queued_before_it_and_not_yet_read(turn: An
     assert turn.ok(abort)[0] == MessagesDropped(["queued"])
 
 
+def test_a_message_that_comes_back_word_for_word_is_that_one(turn: Any) -> None:
+    turn.ok(turn.sends(Steer(id="first", text="a")))
+    turn.ok(turn.sends(Steer(id="second", text="b")))
+    turn.hears(user("b"))
+    assert turn.ok(turn.sends(Abort(id="x")))[0] == MessagesDropped(["first"])
+
+
+def test_a_prompt_that_never_came_back_is_not_waited_for_after_its_turn(talk: Any) -> None:
+    talk.ok(talk.sends(Prompt(id="p", text="go")))
+    talk.hears(END)
+    talk.ok(talk.sends(Steer(id="s", text="a")))
+    talk.hears(user("the person says: a"))
+    assert talk.ok(talk.sends(Abort(id="x"))) == [CommandAnswered("x", True)]
+
+
+def test_a_prompt_refused_in_an_aborted_turn_takes_nothing_back(turn: Any) -> None:
+    turn.ok(turn.sends(Abort(id="a")))
+    turn.refuses(turn.sends(Prompt(id="p2", text="too early")))
+    assert turn.hears(END) == [TurnEnded("cancelled")]
+
+
 def test_a_message_that_comes_back_in_other_words_is_the_oldest_unread_one(turn: Any) -> None:
     turn.ok(turn.sends(Steer(id="first", text="a")))
     turn.ok(turn.sends(Steer(id="second", text="b")))

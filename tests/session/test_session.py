@@ -425,3 +425,39 @@ def test_calls_in_a_denied_turn_stay_readable(agent: Agent, session: Session):
         "denied",
         "run only the store's tests",
     )
+
+
+def test_a_call_the_agent_denied_against_our_word_is_not_signed_by_us(agent: Agent, session: Session):
+    agent.on["prompt"] = lambda _c: ASK
+    agent.on["approve"] = lambda c: [{"type": "approval", "call_id": "k1", "allow": False}, END]
+    turn = session.start("go")
+    until(lambda: session.pending, session)
+    session.approve("k1")
+    turn.wait(5)
+    assert (turn.tool_calls[0].decision.outcome, turn.tool_calls[0].decision.by) == ("denied", "agent")
+
+
+def test_a_prompt_refused_because_the_agent_began_a_turn_itself_leaves_that_turn_running(
+    agent: Agent, session: Session
+):
+    agent.on["prompt"] = lambda c: [
+        None,
+        {"type": "text_delta", "text": "by myself"},
+        {"type": "response", "id": c["id"], "ok": False, "error": "a turn is running"},
+    ]
+    with pytest.raises(AgentError, match="a turn is running"):
+        session.prompt("go")
+    assert session.running
+    agent.peer.say(END)
+    until(lambda: session.state.status == "ready", session)
+    assert session.turn.stop_reason == "end_turn"
+
+
+def test_the_usage_the_agent_knows_of_counts_for_a_resumed_session(agent: Agent, session: Session):
+    usage = {"input": 100, "output": 7, "cache_read": 0, "cache_write": 0, "cost": 1.5}
+    agent.on["get_state"] = lambda c: [
+        None,
+        {"type": "response", "id": c["id"], "ok": True, "data": {"session": {"id": "S1", "usage": usage}}},
+    ]
+    assert session.get_state()["session"]["usage"] == usage
+    assert (session.state.usage.input, session.state.usage.cost) == (100, 1.5)

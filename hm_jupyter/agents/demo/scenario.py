@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent / "scenarios"
 
 CONDITIONS = {
     "ok": bool, "denied": bool, "note": str, "answer": str, "output": str, "left_out": str, "steer": str,
-    "call": int, "of": str,
+    "call": int, "after": str,
 }  # fmt: skip
 """What a step's ``when`` may hold."""
 
@@ -112,7 +112,7 @@ def _script(data: Any, where: str) -> Script:
         raise ScenarioError(f"{where}: give at least one [[prompt.step]]")
     names = {s.name for s in steps if s.name} | {"end"}
     for step in steps:
-        for name in (step.next, step.when.get("of", "")):
+        for name in (step.next, step.when.get("after", "")):
             if name and name not in names:
                 raise ScenarioError(f"{where}: there is no step named {name!r}")
     return Script(match, _typed(data, "example", str, "", where), steps)
@@ -130,7 +130,7 @@ def _step(data: Any, where: str) -> Step:
             raise ScenarioError(f"{where}: there is no condition {key!r}; there are {', '.join(CONDITIONS)}")
         if type(value) is not CONDITIONS[key]:
             raise ScenarioError(f"{where}: the condition {key} must be of type {CONDITIONS[key].__name__}")
-        if isinstance(value, str) and key != "of":
+        if isinstance(value, str) and key != "after":
             try:
                 re.compile(value)
             except re.error as error:

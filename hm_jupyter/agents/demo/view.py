@@ -99,11 +99,13 @@ class View:
 
     def _holds(self, step: Step) -> bool:
         when = step.when
-        results = self._results(when.get("of", ""))
+        results = self._results()
         if "call" in when:
             results = results[when["call"] - 1 : when["call"]]
         denied = any(m.outcome == "denied" for m in results)
-        if not when:
+        if "after" in when and (self._last < 0 or self._step_name(self._since[self._last]) != when["after"]):
+            return False
+        if when.keys() <= {"after", "call"}:
             return not denied
         tests: dict[str, Callable[[], bool]] = {
             "denied": lambda: denied is when["denied"],

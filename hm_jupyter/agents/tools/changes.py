@@ -28,14 +28,27 @@ class FileProblem(Exception):
     """A file cannot be read or written as text. The text says why."""
 
 
+MAX_SIZE = 20 * 2**20
+"""Largest file the tools take as text, in bytes."""
+
+
 def read_text(path: Path, name: str) -> str | None:
-    """The whole text of a file, line ends as they are; None when there is none. Raises :class:`FileProblem`."""
+    """The whole text of a file, line ends as they are; None when there is none.
+
+    Raises:
+        FileProblem: it is no regular file (a pipe would block us, a device never end), too large, or no text.
+    """
     try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise FileProblem(f"{name} is a folder; list it with list_files")
+        if not stat.S_ISREG(status.st_mode):
+            raise FileProblem(f"{name} is no regular file")
+        if status.st_size > MAX_SIZE:
+            raise FileProblem(f"{name} is larger than {MAX_SIZE // 2**20} MiB; look at it with a command")
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
-    except IsADirectoryError:
-        raise FileProblem(f"{name} is a folder; list it with list_files") from None
     except UnicodeDecodeError:
         raise FileProblem(f"{name} is not UTF-8 text") from None
     except OSError as error:
@@ -51,8 +64,12 @@ def apply(change: Change) -> None:
         what = "was made" if change.old is None else "was removed" if now is None else "changed"
         raise FileProblem(f"{change.name} {what} while this call waited; nothing was written. Read it again")
     try:
+        data = change.new.encode("utf-8")
+    except UnicodeEncodeError:
+        raise FileProblem(f"the new text of {change.name} is not valid Unicode (a lone surrogate)") from None
+    try:
         change.path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(change.path, change.new.encode("utf-8", "surrogatepass"))
+        _replace(change.path, data)
     except OSError as error:
         raise FileProblem(f"{change.name} cannot be written: {error.strerror or error}") from None
 

@@ -35,7 +35,13 @@ class EditFile(Tool):
             else:
                 existing = True
             old, new = text_field(edit, "old", ""), text_field(edit, "new")
-            change.new = _replaced(change.new, old, new, name) if existing else _created(old, new, name)
+            try:
+                change.new = _replaced(change.new, old, new, name) if existing else _created(old, new, name)
+            except ToolError:
+                if workspace.inside(path):
+                    raise
+                # A hint would tell what nobody has given leave to read.
+                raise ToolError(f"that edit does not fit {name}, outside the workspace; read it first") from None
             changes[path] = change
         return edit_plan(input, list(changes.values()), workspace)
 

@@ -27,6 +27,8 @@ class ReadFile(Tool):
     async def run(self, plan: Plan, context: Context) -> Result:
         path = plan.paths[0]
         name = context.workspace.name(path)
+        if path.resolve() != path:
+            raise ToolError(f"{name} now leads somewhere else; call again")
         text = current(path, name)
         if text is None:
             raise ToolError(f"there is no file {name}; see what there is with list_files")

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from typing import Any
 
-from .base import Context, Plan, Result, Tool, number_field, schema, text_field
+from .base import Context, Plan, Result, Tool, ToolError, number_field, schema, text_field
 from .lifeline import LIFELINE
 from .process import Process
 from .workspace import Workspace
@@ -39,6 +39,8 @@ class Shell(Tool):
 
     def plan(self, input: dict[str, Any], workspace: Workspace) -> Plan:
         command = text_field(input, "command")
+        if "\0" in command or not command.strip():
+            raise ToolError("'command' is empty or holds a NUL character")
         number_field(input, "timeout", DEFAULT_TIMEOUT, 1, 3600)
         root = workspace.root
         return Plan(input, "shell", command=command, cwd=str(root), paths=[root])
