@@ -118,7 +118,7 @@ def _until_done(watch: _Watch, deadline: float, *, ask: bool) -> None:
 def _unheard(session: Session, seen: dict[str, float]) -> Pending | None:
     """What waits for a person whom no live view serves, once a view had its time to be heard."""
     waiting = next((p for p in list(session.state.pending) if p.state == "waiting"), None)
-    if waiting is None:
+    if waiting is None or waiting.request_id in session.controller.decider.thinking:
         return None
     now = time.monotonic()
     since = seen.setdefault(waiting.request_id, now)
