@@ -243,7 +243,8 @@ def decision(tool: ToolEntry) -> str:
         out = {
             "you": "You denied it",
             "policy": "The session’s policy refused it",
-            "agent": "The agent’s rules refused it",
+            # also for a stop while it waited, which is no rule: the note says why
+            "agent": "The agent’s rules refused it" if d.rule else "The agent refused it",
         }[d.by]
         return f"{out}: {quoted(d.note)}" if d.note.strip() else out + "."
     elif d.outcome == "withdrawn":

@@ -47,7 +47,7 @@ export function decided(decision: Decision, elsewhere: boolean, planned: number)
   const word = outcome === "allowed" ? "allowed" : "denied";
   const some = outcome === "allowed" && files && planned && files.length < planned ? ` ${files.length} of ${planned}` : "";
   if (by === "policy") return `${word}${some} by ${decision.rule ? "rule" : "policy"}`;
-  if (by === "agent") return decision.rule ? `${word} by rule` : outcome === "denied" ? "denied by the agent's rules" : "allowed by mode";
+  if (by === "agent") return decision.rule ? `${word} by rule` : outcome === "denied" ? "denied by the agent" : "allowed by mode";
   if (elsewhere) return `${word}${some} in another window`;
   const how = VIA[via] ? ` ${VIA[via]}` : "";
   if (some) return `you ${word}${some}${how}`;
