@@ -208,8 +208,9 @@ class Session(AsyncCalls):
         return target
 
     def close(self) -> None:
-        """End the session and its agent. Harmless when repeated."""
-        self.runtime.run(self._close)
+        """End the session and its agent. Harmless when repeated, and in a forked copy of the process, whose it is not."""
+        if not self.runtime.forked:
+            self.runtime.run(self._close)
 
     # ---- beneath ---------------------------------------------------------------------------------------------------
 
