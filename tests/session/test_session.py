@@ -364,6 +364,26 @@ def test_a_bad_line_is_one_notice_and_the_session_goes_on(agent: Agent, session:
     assert notice.detail == "this is no json"
 
 
+@pytest.mark.parametrize("noise", [b"a log line", {"type": "from_the_future"}, ["no event"]])
+def test_a_flood_of_noise_is_kept_but_does_not_fill_the_notebook(agent: Agent, session: Session, noise: Any):
+    def babble(times: int) -> Callable[[Any], list[Any]]:
+        def speak(_c: Any) -> list[Any]:
+            if isinstance(noise, bytes):
+                agent.peer.say_raw((noise + b"\n") * times)
+            return [*[noise] * (0 if isinstance(noise, bytes) else times), *answers()(None)]
+
+        return speak
+
+    agent.on["prompt"] = babble(5000)
+    turn = session.prompt("go", timeout=20)
+    assert turn.text == "done"
+    assert len(turn.entries) < 300
+    assert any("are not shown" in e.text for e in turn.entries if isinstance(e, NoticeEntry))
+    assert len(turn.events) > 5000
+    agent.on["prompt"] = babble(1)
+    assert len(session.prompt("again").entries) == 4  # each turn begins to count anew
+
+
 def test_a_listener_that_fails_does_not_stop_the_others(agent: Agent, session: Session):
     seen: list[int] = []
     runtime().call(session.controller.subscribe, lambda _seq, _ops: 1 / 0)
