@@ -80,7 +80,7 @@ class Runtime:
             raise
 
     def call(self, fn: Callable[..., T], *args: Any) -> T:
-        """Run the plain function ``fn`` there and wait for it; on the session thread itself, and where there is none, just call it."""
+        """Run the plain function ``fn`` there and wait for it; on the session thread, and in a fork, just call it."""
         if self.here or self.forked:
             return fn(*args)
         result: T = self.run(_plain, fn, *args)
