@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -382,6 +383,27 @@ def test_a_flood_of_noise_is_kept_but_does_not_fill_the_notebook(agent: Agent, s
     assert len(turn.events) > 5000
     agent.on["prompt"] = babble(1)
     assert len(session.prompt("again").entries) == 4  # each turn begins to count anew
+
+
+def test_an_interrupt_while_the_prompt_is_handed_over_stops_the_turn_it_begins(
+    agent: Agent, session: Session, monkeypatch: pytest.MonkeyPatch
+):
+    agent.on["abort"] = lambda _c: [{"type": "turn_end", "stop_reason": "cancelled"}]
+    post, interrupted = session.controller.post, threading.Event()
+
+    def slow(command: cmd.Command, **options: Any) -> Any:
+        if isinstance(command, cmd.Prompt):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            interrupted.wait(0.3)  # the main thread goes on meanwhile: it must not look before we are done
+        return post(command, **options)
+
+    monkeypatch.setattr(session.controller, "post", slow)
+    with pytest.raises(KeyboardInterrupt):
+        session.prompt("go")
+    until(lambda: session.turn is not None, session)
+    assert session.turn is not None
+    assert session.turn._watch.done.wait(5)
+    assert session.turn.stop_reason == "cancelled"
 
 
 def test_a_listener_that_fails_does_not_stop_the_others(agent: Agent, session: Session):
