@@ -151,7 +151,8 @@ class AsyncCalls:
 
     async def aclose(self) -> None:
         """``close``"""
-        await follow(self.runtime.spawn(self._close))
+        if not self.runtime.forked:
+            await follow(self.runtime.spawn(self._close))
 
     async def __aenter__(self) -> Any:
         return self

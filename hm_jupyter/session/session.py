@@ -65,6 +65,13 @@ class Session(AsyncCalls):
         """The latest turn."""
         return self._turn(self.state.turn) if self.state.turn in self.controller.watches else None
 
+    def settled(self) -> Turn | None:
+        """The latest turn once the session thread has done all it was told so far.
+
+        For whoever was interrupted: the prompt that was just handed over may be about to begin its turn.
+        """
+        return self.runtime.call(lambda: self.turn)
+
     @property
     def turns(self) -> list[Turn]:
         """All turns of this session that ran here, in order."""
@@ -111,7 +118,7 @@ class Session(AsyncCalls):
                 attend(self, turn)
             return turn.wait(timeout)
         except KeyboardInterrupt:
-            running = self.turn  # the interrupt may have come before the agent took the prompt up
+            running = self.settled()  # the interrupt may have come before the agent took the prompt up
             if running is not None and not running.done:
                 self.abort()
                 running._watch.done.wait(STOP_GRACE)
@@ -216,8 +223,9 @@ class Session(AsyncCalls):
         return target
 
     def close(self) -> None:
-        """End the session and its agent. Harmless when repeated."""
-        self.runtime.run(self._close)
+        """End the session and its agent. Harmless when repeated, and in a forked copy of the process, whose it is not."""
+        if not self.runtime.forked:
+            self.runtime.run(self._close)
 
     # ---- beneath ---------------------------------------------------------------------------------------------------
 
