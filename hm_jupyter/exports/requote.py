@@ -73,9 +73,14 @@ def fence(value: str, info: str = "", *, nested: bool = False) -> list[str]:
 
 
 def link(label: str, url: str) -> str:
-    """A link if the address is allowed, else its words and its address in code. ``label`` is markdown already."""
+    """A link if the address is allowed, else its words and its address in code. ``label`` is markdown already.
+
+    Brackets in the label are entities: marked, JupyterLab's parser, takes the backslashes of brackets out of a label before
+    it reads it, and an escaped picture in it would become one.
+    """
     if links.allowed(url):
-        return f"[{label or text(url)}](<{url.replace('$', '%24')}>)"
+        words = (label or text(url)).replace("\\[", "&#91;").replace("\\]", "&#93;")
+        return f"[{words}](<{url.replace('$', '%24')}>)"
     shown = code(safe.one_line(url), exact=True)
     return f"{label} ({shown})" if shown and shown.strip("`") != label else label
 

@@ -34,6 +34,8 @@ class Decider:
         self._controller = controller
         self.policy = policy
         self.alone = alone
+        self.thinking: set[str] = set()
+        """The requests a function of the person's is deciding just now: nobody else is to be asked meanwhile."""
         self._refused: set[str] = set()  # requests refused because nobody can be asked
         self._signatures: dict[str, tuple[Literal["you", "policy"], str]] = {}
 
@@ -46,6 +48,7 @@ class Decider:
         if request is None or request.state != "waiting":
             return
         if any(not p.quick or callable(p.answers) for p in policies):
+            self.thinking.add(request_id)
             self._controller.start_soon(self._think, request, policies)
             return
         self._rule(request, policies)
@@ -73,6 +76,8 @@ class Decider:
         except Exception as error:
             self._failed(request, error)
             self._controller.announce()
+        finally:
+            self.thinking.discard(request.request_id)
         still = pending_request(self._controller.transcript.state, request.request_id)
         if still is not None and still.state == "waiting":
             self._carry_out(request, found)

@@ -38,7 +38,7 @@ export class Composer {
     this.running = running;
     const caps = this.ctx.store.state.capabilities;
     const may = running ? caps.steer || caps.follow_up : this.ctx.store.state.status === "ready";
-    this.node.hidden = !alive || (!may && !this.area.value);
+    this.node.hidden = !alive || this.ctx.link.gone || (!may && !this.area.value);
     this.drawQueue();
     this.takeBackDropped();
     this.draw();

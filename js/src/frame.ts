@@ -117,6 +117,11 @@ export abstract class Frame {
   draw(): void {
     const { route } = this.ctx.link.state;
     const held = route === "after_cell";
+    if (this.ctx.link.gone) {
+      this.buttons.hidden = true;
+      this.note("plug", [h("b", null, "This was not decided."), " The kernel was restarted, and the agent that asked is gone."], null, "gone");
+      return;
+    }
     const sending = !!this.sent || this.pending.state === "sending";
     if (sending) {
       this.buttons.hidden = true;

@@ -43,6 +43,8 @@ export class Link {
   private listeners = new Set<() => void>();
   private cell = { waiting_cell: false, stdin: false };
   private commClosed = false;
+  /** The kernel was restarted: session and agent are gone, and nothing here will ever be heard again. */
+  gone = false;
   private closed = false;
   private readonly born = Date.now();
 
@@ -76,6 +78,21 @@ export class Link {
     this.commClosed = true;
     this.commPing.alive = false;
     this.judge();
+  }
+
+  /** The host says the kernel restarts. What waited for a wire is given up. */
+  kernelRestarted(): void {
+    if (this.closed || this.gone) return;
+    this.gone = this.commClosed = true;
+    const socket = this.socket;
+    this.socket = null;
+    Object.assign(this.controlPing, { alive: false, at: 0 });
+    socket?.close();
+    this.state = { ...this.state, reconnectAt: 0 };
+    for (const { done } of this.out.values()) done({ ok: false, error: "The kernel was restarted." });
+    this.out.clear();
+    this.judge();
+    this.tell();
   }
 
   /** Something arrived on the comm. */
@@ -117,7 +134,7 @@ export class Link {
   // ---- the wires ----------------------------------------------------------------------------------------------------
 
   private connect(): void {
-    if (this.closed) return;
+    if (this.closed || this.gone) return;
     let socket: WebSocket;
     try {
       socket = (this.options.socket ?? ((url) => new WebSocket(url)))(this.options.control);
@@ -148,7 +165,7 @@ export class Link {
   private lost(): void {
     this.socket = null;
     Object.assign(this.controlPing, { alive: false, at: 0 });
-    if (this.closed) return;
+    if (this.closed || this.gone) return;
     // Never opened: the server has no extension (or refuses us). Look again now and then, not every second.
     const step = !this.everOpen && this.failures >= 3 ? 60_000 : BACKOFF[Math.min(this.failures, BACKOFF.length - 1)] ?? 30_000;
     const wait = step * (0.8 + 0.4 * Math.random());
@@ -160,7 +177,7 @@ export class Link {
   }
 
   private ping(wire: "control" | "comm"): void {
-    if (this.closed) return;
+    if (this.closed || this.gone) return;
     if (wire === "control") {
       if (this.socket?.readyState !== 1 || this.controlPing.at) return;
       this.controlPing.n = this.pings += 1;

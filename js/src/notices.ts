@@ -18,11 +18,14 @@ export class Notices {
     const told = [...store.entries.values()].some((e) => e.kind === "turn" && e.stop_reason === "agent_exited");
     const ended = store.state.status === "ended" && !store.frozen && !told ? store.state.ended : "";
     const seconds = offline && link.state.reconnectAt ? Math.max(0, Math.ceil((link.state.reconnectAt - Date.now()) / 1000)) : 0;
-    const key = `${offline}${seconds}${ended}`;
+    const gone = this.ctx.link.gone && offline;
+    const key = `${offline}${gone}${seconds}${ended}`;
     if (key === this.key) return;
     this.key = key;
     fill(this.node,
-      offline && h("div", { class: "hm-note hm-note-warn", role: "status" }, icon("plug"), h("div", null,
+      gone && h("div", { class: "hm-note hm-note-warn", role: "status" }, icon("plug"), h("div", null,
+        h("b", null, "The kernel was restarted, and this session ended with it."), " What the agent had changed stays. To begin anew, run the cell that starts the session, then this one.")),
+      offline && !gone && h("div", { class: "hm-note hm-note-warn", role: "status" }, icon("plug"), h("div", null,
         h("b", null, seconds ? `Reconnecting to the kernel, ${seconds} s.` : "The kernel does not answer."),
         " If it still runs, the agent keeps working, and what it says appears here afterwards. If the kernel was restarted, run the cell again.")),
       ended && h("div", { class: "hm-note", role: "status" }, icon("info"), h("div", null, h("b", null, "This session is over."), " ", ...escaped(ended, "prose"))));

@@ -100,7 +100,7 @@ export class StatusLine {
     say(this.cost, cost(usage));
     for (const li of [this.tokens, this.cost]) li.hidden = !li.textContent;
     this.drawRoute(store.frozen ? "none" : route, via);
-    this.stop.node.hidden = !this.running || store.frozen;
+    this.stop.node.hidden = !this.running || store.frozen || link.gone;
     if (offline !== this.stop.node.disabled && this.stop.node.textContent?.includes("Stop") && !this.stop.node.textContent.includes("Stopping")) this.stop.off(offline);
     this.error.hidden = !this.error.textContent;
     this.tick();

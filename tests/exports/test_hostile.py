@@ -168,10 +168,17 @@ class MarkdownChecker(Checker):
     handle_startendtag = handle_starttag
 
 
+def as_marked_reads_labels(source: str) -> str:
+    """What JupyterLab's parser (marked) makes of links: it takes the backslashes of brackets out of a label, then reads it."""
+    return re.sub(
+        r"\[((?:\\.|[^\[\]\\\n])*)\](?=\(<)", lambda m: "[" + re.sub(r"\\([\[\]])", r"\1", m[1]) + "]", source
+    )
+
+
 def check_markdown(source: str) -> None:
     assert not HIDDEN.search(source)
     cut, formulas = without_jupyterlab_math(source)
-    for given in (source, cut):
+    for given in (source, cut, as_marked_reads_labels(source)):
         rendered = (
             MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"]).render(given)
         )
