@@ -5,10 +5,15 @@ Source: hm RPC, "Life of a session": bad flags end with 2 and nothing on standar
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
+
+if __name__ == "__main__":  # until main() takes over: nothing to clean up yet, and a Ctrl-C is no traceback
+    for _number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(_number, lambda *_: os._exit(130))
+
+import argparse
 from collections.abc import Sequence
 from types import FrameType
 

@@ -8,9 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
+
+import hm_jupyter
 
 WAIT = 20.0
 
@@ -243,3 +246,13 @@ def test_it_is_ready_in_a_quarter_of_a_second_of_processor_time(start):
     agent = start()
     times = psutil.Process(agent.process.pid).cpu_times()
     assert times.user + times.system < 0.6  # 0.15 s on a quiet machine; a busy one counts more
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_it_is_ready_ends_it_with_130_and_without_a_word(tmp_path, number):
+    """Sent when the first thing is imported, by that itself."""
+    (tmp_path / "argparse.py").write_text(f"import os\nos.kill(os.getpid(), {int(number)})\n")
+    path = os.pathsep.join([str(tmp_path), str(Path(hm_jupyter.__file__).parents[1])])
+    command = [sys.executable, "-m", "hm_jupyter.agents", "--rpc"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, timeout=WAIT)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
