@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from IPython import get_ipython
 from IPython.display import display, update_display
 
 from ..commands import Abort
@@ -74,29 +75,61 @@ def run(
     started(turn)
     quiet_once(shell, turn)
     limit = _Limit(session, turn, timeout)
+    if background:
+        if view_of is None:
+            _without_view(session, turn, where)
+        else:
+            show(session, turn, view_of)
+        return turn
+    outcome = _follow(session, turn, view_of, ask=where != "nobody")
+    if view_of is None:
+        display(_bundle(session, turn), raw=True)
+    limit.check()
+    _tell(outcome)
+    turn.raise_for_status()
+    return turn
+
+
+def attend(session: Session, turn: Turn) -> None:
+    """Wait for a turn that Python began (``session.prompt``), shown under the running cell where a notebook can.
+
+    Raises :class:`TurnStopped` after an interrupt. How the turn ended is for the caller to look at.
+    """
+    view_of = _views() if host.host() == "notebook" else None
+    if view_of is not None:
+        quiet_once(get_ipython(), turn)
+    _tell(_follow(session, turn, view_of, ask=True))
+
+
+def show(session: Session, turn: Turn, view_of: Callable[..., HmWidget] | None = None) -> None:
+    """Show a running turn under the running cell, if a notebook can, and do not wait: it freezes when it is over."""
+    view_of = view_of or (_views() if host.host() == "notebook" else None)
+    if view_of is not None:
+        quiet_once(get_ipython(), turn)
+        LiveOutput(session, turn, view_of(session, turn=turn.number))
+
+
+def _follow(
+    session: Session, turn: Turn, view_of: Callable[..., HmWidget] | None, *, ask: bool
+) -> waiting.Outcome:
+    """Wait for the end of the turn, live while it runs where there is a view; an interrupt stops it."""
     live: LiveOutput | None = None
-    outcome: waiting.Outcome = "finished"
     try:
         if view_of is not None:
             live = LiveOutput(session, turn, view_of(session, turn=turn.number))
-        if background:
-            if live is None:
-                _without_view(session, turn, where)
-            return turn
-        outcome = waiting.wait_for(session, turn, ask=where != "nobody")
+        outcome = waiting.wait_for(session, turn, ask=ask)
     except KeyboardInterrupt:  # before the wait began
         outcome = _stop(session, turn)
     if live is not None:
         live.freeze()
-    else:
-        display(_bundle(session, turn), raw=True)
-    limit.check()
+    return outcome
+
+
+def _tell(outcome: waiting.Outcome) -> None:
     if outcome == "gave_up":
         raise TurnStopped("The turn has not ended yet, and this cell no longer waits for it; %hm stop ends the agent.")
     if outcome == "stopped":
-        raise TurnStopped("You stopped the turn; the agent is still there, and %hm TEXT goes on.")
-    turn.raise_for_status()
-    return turn
+        raise TurnStopped("You stopped the turn; the agent is still there, and %hm TEXT or s.prompt(…) goes on.")
 
 
 def _begin(session: Session, text: str, **options: Any) -> Turn:

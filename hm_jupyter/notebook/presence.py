@@ -1,4 +1,4 @@
-"""Waiting for a turn that Python began (``session.prompt``): the cell or the terminal asks, where somebody is there.
+"""A person before a notebook or a terminal, for turns that Python began (``session.prompt``, ``aprompt``).
 
 Registered when :func:`hm_jupyter.connect` is first used under IPython, so the rest is imported only when something waits.
 """
@@ -16,14 +16,21 @@ if TYPE_CHECKING:
 
 
 def register() -> None:
-    """Let sessions ask the person before this notebook or terminal."""
-    presence.set_front(lambda: None if host() == "nobody" else attend)
+    """Let sessions show turns to the person before this notebook or terminal, and ask."""
+    presence.set_front(lambda: None if host() == "nobody" else Here())
 
 
-def attend(session: Session, turn: Turn) -> None:
-    """Wait, and ask with ``input()`` what no live view shows."""
-    from .cell import TurnStopped
-    from .waiting import wait_for
+class Here:
+    """Somebody is here (:class:`hm_jupyter.session.presence.Front`)."""
 
-    if wait_for(session, turn) != "finished":
-        raise TurnStopped("You stopped the turn; the agent is still there, and the session goes on.")
+    def attend(self, session: Session, turn: Turn) -> None:
+        """Wait: with a live view in a notebook; what no view shows is asked with ``input()``."""
+        from .cell import attend
+
+        attend(session, turn)
+
+    def show(self, session: Session, turn: Turn) -> None:
+        """A live view in a notebook, nothing in a terminal."""
+        from .cell import show
+
+        show(session, turn)

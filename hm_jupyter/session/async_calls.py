@@ -13,7 +13,7 @@ from ..errors import AgentError, UsageError
 from ..events import CommandAnswered
 from .media import attachments, compose, image_list
 from .policy import ApprovePolicy, Policy, edits_of
-from .presence import attendant
+from .presence import front
 from .runtime import Runtime, follow
 from .turn import Turn, TurnOptions
 
@@ -38,9 +38,10 @@ class AsyncCalls:
         when_alone: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Turn:
-        """``prompt``; cancelling it stops the turn. It asks nobody itself: a view, or a task of yours, decides."""
+        """``prompt``; cancelling it stops the turn. A notebook shows the live view; a task of yours may decide too."""
+        here = front()
         if unattended is None:
-            unattended = attendant() is None
+            unattended = here is None
         loop = asyncio.get_running_loop()
         ended = loop.create_future()
         until = None if timeout is None else loop.time() + timeout
@@ -49,6 +50,8 @@ class AsyncCalls:
                 text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
             )
             turn.when_done(lambda: loop.call_soon_threadsafe(_settle, ended))
+            if here is not None and not unattended:
+                here.show(self, turn)  # type: ignore[arg-type]  # the session is what this is mixed into
             while not turn.done:
                 left = 0.25 if until is None else min(0.25, until - loop.time())
                 if left <= 0:

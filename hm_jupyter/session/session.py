@@ -18,7 +18,7 @@ from ..transcript import Pending, SessionState, Transcript
 from .async_calls import AsyncCalls
 from .controller import Controller
 from .policy import ApprovePolicy, edits_of
-from .presence import attendant
+from .presence import front
 from .runtime import Runtime, follow
 from .turn import Turn
 
@@ -107,15 +107,15 @@ class Session(AsyncCalls):
         ``KeyboardInterrupt`` stops the turn (the agent lives on). Raises ``TurnRunning``, ``AgentGone``,
         ``ApprovalRequired``, ``AgentError``, ``TimeoutError``.
         """
-        attend = attendant()
+        here = front()
         if unattended is None:
-            unattended = attend is None
+            unattended = here is None
         try:
             turn = self.start(
                 text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
             )
-            if attend is not None and not unattended and timeout is None:
-                attend(self, turn)
+            if here is not None and not unattended and timeout is None:
+                here.attend(self, turn)
             return turn.wait(timeout)
         except KeyboardInterrupt:
             running = self.settled()  # the interrupt may have come before the agent took the prompt up
