@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from hostile import CORPUS  # noqa: E402
+from hostile import CORPUS
 
 TEXTS = list(CORPUS.values())
 
