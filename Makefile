@@ -34,7 +34,7 @@ help: ## This list
 # ---- what people type -------------------------------------------------------------------------------------------------
 
 lab: $(STAMPS)/lab $(BUNDLE) ## Open the quickstart notebook in JupyterLab
-	$(BIN)/jupyter lab $(ROOT_ARG) $(LAB_ARGS) notebooks/quickstart.ipynb
+	$(BIN)/jupyter lab $(ROOT_ARG) --notebook-dir=notebooks --LabApp.default_url=/lab/tree/quickstart.ipynb $(LAB_ARGS)
 
 test: $(STAMPS)/test ## All checks: linters, types, contracts, JS, pytest, notebooks, browser
 	@$(if $(HM_NO_BROWSER),echo "make: HM_NO_BROWSER is set: the browser tests are left out",scripts/chromium.sh >/dev/null)

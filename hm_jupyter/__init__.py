@@ -84,6 +84,8 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{home}", __name__), name)
+    if home == "connect" and "IPython" in sys.modules:
+        import_module(".notebook.presence", __name__).register()
     globals()[name] = value
     return value
 

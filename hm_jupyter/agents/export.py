@@ -23,6 +23,8 @@ def export_session(session: Session, format: str, path: str) -> Path:
         raise ValueError(f"path: {error}") from None
     if target.is_dir():
         target /= f"hm-{session.id}.{format}"
+    if target.exists() and not target.is_file():
+        raise ValueError(f"{target} is no regular file; give another path")  # a pipe would be waited for
     text = _markdown(session) if format == "md" else _jsonl(session)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -104,7 +104,7 @@ def _begin(session: Session, text: str, **options: Any) -> Turn:
     try:
         return session.start(text, **options)
     except KeyboardInterrupt:
-        running = session.turn
+        running = session.settled()
         if running is not None and not running.done:
             _stop(session, running)
         raise TurnStopped("You stopped the prompt before the agent had taken it.") from None

@@ -28,8 +28,8 @@ class Line:
             text = builtins.input(prompt)  # a kernel puts its own in place while a cell runs
             with self._lock:
                 self._reading = False
-            while self._taken:  # taken back in the same moment: the interrupt is on its way, and must end here
-                time.sleep(0.01)
+            if self._taken:  # in the same moment: the interrupt is on its way, and must end here
+                time.sleep(1)
             return text
         except KeyboardInterrupt:
             self._reading = False

@@ -86,7 +86,8 @@ def leading(line: str, options: Sequence[Option], *, where: str = "%hm") -> Args
 
 
 def anywhere(line: str, options: Sequence[Option], *, where: str) -> Args:
-    """Parse a line of words with options among them; after ``--`` all are words."""
+    """Parse a line of words with options among them; after ``--`` all are words. A word that begins with ``#`` begins a
+    comment, as in Python: people write one behind a magic (quoted it is a word)."""
     args = Args()
     rest = line
     while rest:
@@ -100,7 +101,7 @@ def anywhere(line: str, options: Sequence[Option], *, where: str) -> Args:
             args.literal = True
             args.words += part.text.split()
             break
-        if not part.text:
+        if not part.text or part.text.startswith("#"):
             break
         word, at = _value(part.text, 0, where)
         args.words.append(word)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotSupported, UsageError
+from ..errors import UsageError
 from .options import Args
 from .registry import registry
 from .show import Table, say
@@ -36,7 +36,9 @@ def session_for(magics: HmMagics, name: str = "", *, agent: str = "") -> Session
 def opened(magics: HmMagics, *, agent: Any = "", name: str = "", **given: Any) -> Session:
     """Start an agent with what is ``given`` over the settings, and make its session the current one."""
     from ..connect import connect
+    from .presence import register
 
+    register()
     options = {
         "cwd": given.get("cwd") or magics.cwd,
         "provider": given.get("provider") or magics.provider,
@@ -181,8 +183,6 @@ def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
         return
     if args.get("all-branches"):
         raise UsageError("--all-branches goes with --agent: only the agent knows its other branches.")
-    if kind == "jsonl":
-        raise NotSupported("jsonl is the agent's own format; write %hm export --agent --format jsonl.")
     if not path:
         path = f"{registry.current_name or 'session'}.{kind or 'html'}"
     elif kind and not path.endswith(f".{kind}"):

@@ -110,7 +110,7 @@ _TABLE = (
             _SESSION,
         ),
         words=1, completes="path",
-        details="PATH ends in .html, .md, .txt or .json.",
+        details="PATH ends in .html, .md, .txt, .json or .jsonl.",
         examples=("%hm export run.html", "%hm export --agent --format jsonl"),
     ),
     Subcommand(
@@ -165,7 +165,7 @@ _TABLE = (
     Subcommand(
         "model", "[ID]", "show or change the model", "sub_agent:model", "the agent",
         (Option("provider", "whose model it is", "NAME"), _SESSION), words=1, completes="model",
-        details="From the next turn on.", examples=("%hm model", "%hm model demo-small --provider demo"),
+        details="From the next turn on.", examples=("%hm model", "%hm model approvals --provider demo"),
     ),
     Subcommand(
         "effort", "[LEVEL]", "show or change how hard the model thinks", "sub_agent:effort", "the agent", (_SESSION,),

@@ -44,12 +44,16 @@ def wait_for(session: Session, turn: Turn, *, ask: bool = True) -> Outcome:
     up waiting ("gave_up"), and so does an agent that does not stop. The agent lives on in each case. Raises nothing for
     how the turn ended: see ``turn.raise_for_status()``.
     """
-    watch = _Watch(session, turn)
-    interrupted = False
+    watch: _Watch | None = None
+    interrupted = aborted = False
     deadline = float("inf")
     try:
         while True:
             try:
+                watch = watch or _Watch(session, turn)  # in here: an interrupt can come as soon as the cell runs
+                if interrupted and not aborted:
+                    runtime().spawn(_abort, session)  # in here, since the second interrupt may come at once
+                    aborted = True
                 _until_done(watch, deadline, ask=ask and not interrupted)
                 if not turn.done:
                     return "gave_up"
@@ -59,9 +63,9 @@ def wait_for(session: Session, turn: Turn, *, ask: bool = True) -> Outcome:
                     return "gave_up"
                 interrupted = True
                 deadline = time.monotonic() + ABORT_WAIT
-                runtime().spawn(_abort, session)
     finally:
-        watch.close()
+        if watch is not None:
+            watch.close()
 
 
 class _Watch:
@@ -114,7 +118,7 @@ def _until_done(watch: _Watch, deadline: float, *, ask: bool) -> None:
 def _unheard(session: Session, seen: dict[str, float]) -> Pending | None:
     """What waits for a person whom no live view serves, once a view had its time to be heard."""
     waiting = next((p for p in list(session.state.pending) if p.state == "waiting"), None)
-    if waiting is None:
+    if waiting is None or waiting.request_id in session.controller.decider.thinking:
         return None
     now = time.monotonic()
     since = seen.setdefault(waiting.request_id, now)

@@ -13,6 +13,7 @@ from ..errors import AgentError, UsageError
 from ..events import CommandAnswered
 from .media import attachments, compose, image_list
 from .policy import ApprovePolicy, Policy, edits_of
+from .presence import attendant
 from .runtime import Runtime, follow
 from .turn import Turn, TurnOptions
 
@@ -33,11 +34,13 @@ class AsyncCalls:
         images: Any = (),
         attach: Any = None,
         approve: ApprovePolicy | None = None,
-        unattended: bool = False,
+        unattended: bool | None = None,
         when_alone: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Turn:
-        """``prompt``; cancelling it stops the turn."""
+        """``prompt``; cancelling it stops the turn. It asks nobody itself: a view, or a task of yours, decides."""
+        if unattended is None:
+            unattended = attendant() is None
         loop = asyncio.get_running_loop()
         ended = loop.create_future()
         until = None if timeout is None else loop.time() + timeout
@@ -148,7 +151,8 @@ class AsyncCalls:
 
     async def aclose(self) -> None:
         """``close``"""
-        await follow(self.runtime.spawn(self._close))
+        if not self.runtime.forked:
+            await follow(self.runtime.spawn(self._close))
 
     async def __aenter__(self) -> Any:
         return self

@@ -22,6 +22,7 @@ from ..transports.base import Exit, Message, Received, Transport
 from .checks import check, resolve
 from .decider import Decider
 from .endings import end_reason, gone_error, start_failure
+from .flood import Flood
 from .journal import Journal
 from .policy import Policy
 from .reducer import reduce
@@ -57,6 +58,7 @@ class Controller:
         self._clock = clock
         self._listeners: list[Listener] = []
         self._batch: list[Op] = []
+        self._flood = Flood()
         self._waiters = Waiters()
         self._next_options = TurnOptions()
         self._opening = ""  # the prompt that opened the running turn, until the agent has taken it up
@@ -171,9 +173,12 @@ class Controller:
         """Reduce one event and apply what it leads to. Listeners are told by the next :meth:`_publish`."""
         now = self._clock()
         kind = type(event)
+        shown: ev.Event | None = event
         if kind is not ev.TextAppended:
-            event = self._before(event)
-        for op in reduce(self.transcript, event, now):
+            shown = event = self._before(event)
+            if isinstance(event, (ev.NoticeRaised, ev.UnknownReceived)):
+                shown = self._flood.admit(self.transcript.state.turn, event)
+        for op in reduce(self.transcript, shown, now) if shown is not None else ():
             self.transcript.apply(op)
             self._batch.append(op)
         self.journal.write(now, self.transcript.state.turn, event)

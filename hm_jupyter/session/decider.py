@@ -9,17 +9,17 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import anyio.to_thread
-
 from .. import commands as cmd
 from .. import events as ev
 from ..errors import HmError
 from ..transcript import PendingApproval, PendingQuestion
 from .policy import Policy, Ruling
+from .runtime import beside
 from .state import pending_request
 
 if TYPE_CHECKING:
     from .controller import Controller
+    from .waiters import Waiter
 
 log = logging.getLogger("hm_jupyter")
 
@@ -34,6 +34,9 @@ class Decider:
         self._controller = controller
         self.policy = policy
         self.alone = alone
+        self.thinking: set[str] = set()
+        """The requests a function of the person's is deciding just now: nobody else is to be asked meanwhile."""
+        self._refused: set[str] = set()  # requests refused because nobody can be asked
         self._signatures: dict[str, tuple[Literal["you", "policy"], str]] = {}
 
     # ---- what waits, just now --------------------------------------------------------------------------------------
@@ -45,6 +48,7 @@ class Decider:
         if request is None or request.state != "waiting":
             return
         if any(not p.quick or callable(p.answers) for p in policies):
+            self.thinking.add(request_id)
             self._controller.start_soon(self._think, request, policies)
             return
         self._rule(request, policies)
@@ -65,24 +69,33 @@ class Decider:
         return policies
 
     async def _think(self, request: PendingApproval | PendingQuestion, policies: list[Policy]) -> None:
-        """Ask somebody's function, in a thread of its own: it may take its time."""
+        """Ask somebody's function, in a thread of its own: it may take its time, and may never return."""
         found: Ruling | str | None = None
         try:
-            found = await anyio.to_thread.run_sync(_ask, request, policies)
+            found = await beside(_ask, request, policies)
         except Exception as error:
-            text = f"The approval policy failed on {request.call_id}: {error!r}. Decide by hand, and mend the policy."
-            self._controller.announce(ev.NoticeRaised(text, "error"))
+            self._failed(request, error)
+            self._controller.announce()
+        finally:
+            self.thinking.discard(request.request_id)
         still = pending_request(self._controller.transcript.state, request.request_id)
         if still is not None and still.state == "waiting":
             self._carry_out(request, found)
 
     def _rule(self, request: PendingApproval | PendingQuestion, policies: list[Policy]) -> None:
+        found: Ruling | str | None = None
         try:
             found = _ask(request, policies)
-        except HmError as error:
-            self._controller.feed(ev.NoticeRaised(f"The approval policy failed: {error}", "error"))
-            found = None
+        except Exception as error:  # whatever somebody wrote into a policy: it must not end the session
+            self._failed(request, error)
         self._carry_out(request, found)
+
+    def _failed(self, request: PendingApproval | PendingQuestion, error: Exception) -> None:
+        why = str(error) if isinstance(error, HmError) else repr(error)
+        text = (
+            f"The approval policy failed on {request.call_id}: {why.rstrip('.')}. Decide by hand, and mend the policy."
+        )
+        self._controller.feed(ev.NoticeRaised(text, "error"))
 
     def _carry_out(self, request: PendingApproval | PendingQuestion, found: Ruling | str | None) -> None:
         if found is None and self._controller.options_now().unattended:
@@ -101,11 +114,40 @@ class Decider:
         else:
             command = cmd.Answer(request_id=request.request_id, text=found)
         try:
-            self._controller.post(command, via="policy")
+            waiter = self._controller.post(command, via="policy")
         except HmError as error:
-            self._controller.announce(ev.NoticeRaised(f"The policy's decision could not be sent: {error}", "error"))
+            self._not_taken(request, f"The policy's decision on {request.call_id} could not be sent: {error}")
+            return
+        self._controller.start_soon(self._see_taken, request, waiter)
+
+    async def _see_taken(self, request: PendingApproval | PendingQuestion, waiter: Waiter) -> None:
+        """The agent may refuse a decision (edits for a call that edits nothing); then somebody else must decide."""
+        try:
+            answer = await waiter.wait()
+        except Exception:  # the session ends, and says so itself
+            return
+        if not answer.ok:
+            self._not_taken(
+                request, f"The agent refused the policy's decision on {request.call_id}: {answer.error or 'no reason'}."
+            )
+
+    def _not_taken(self, request: PendingApproval | PendingQuestion, why: str) -> None:
+        """A decision came to nothing. Where nobody can be asked the call is refused, and if not even that can be done
+        the turn is stopped: nothing may wait for ever."""
+        self._controller.announce(ev.NoticeRaised(why, "error"))
+        still = pending_request(self._controller.transcript.state, request.request_id)
+        if still is None or not self._controller.options_now().unattended:
+            return
+        if request.request_id not in self._refused:
+            self._carry_out(request, None)
+            return
+        try:
+            self._controller.post(cmd.Abort(), via="policy")
+        except HmError as error:  # it has ended
+            log.debug("abort: %s", error)
 
     def _refuse(self, request: PendingApproval | PendingQuestion) -> Ruling | str:
+        self._refused.add(request.request_id)
         watch = self._controller.watches.get(request.turn)
         if isinstance(request, PendingApproval):
             what = request.command or request.summary or request.tool or request.call_id

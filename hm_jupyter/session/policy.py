@@ -57,6 +57,11 @@ class Policy:
             )
         if isinstance(self.answers, str):
             raise UsageError('answers: give a list of answers or a mapping such as {"which database": "sqlite"}.')
+        for pattern in self.answers if isinstance(self.answers, Mapping) else ():
+            try:
+                re.compile(pattern)
+            except (re.error, TypeError) as error:
+                raise UsageError(f"answers: {pattern!r} is no regular expression: {error}.") from None
 
     @property
     def name(self) -> str:
@@ -85,7 +90,13 @@ class Policy:
         return ruling(verdict, request)
 
     def answer(self, question: PendingQuestion) -> str | None:
-        """The scripted answer to ``question``, or None."""
+        """The scripted answer to ``question``, or None. Raises ``UsageError`` for one that is no text."""
+        text = self._answer(question)
+        if text is None or isinstance(text, str):
+            return text
+        raise UsageError(f"{text!r} is no answer: give text, or None to leave the question to the person.")
+
+    def _answer(self, question: PendingQuestion) -> Any:
         if self.answers is None:
             return None
         if callable(self.answers):

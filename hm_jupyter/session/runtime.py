@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextvars
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import anyio
+
+from ..errors import UsageError
 
 T = TypeVar("T")
 
@@ -46,12 +50,22 @@ class Runtime:
         return self._loop
 
     @property
+    def forked(self) -> bool:
+        """Are we in a forked copy of the process (which has no session thread)?"""
+        return self.pid != os.getpid()
+
+    @property
     def here(self) -> bool:
         """Are we on the session thread?"""
         return threading.current_thread() is self._thread
 
     def spawn(self, afn: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> Future[T]:
         """Start ``afn(*args)`` on the session thread; the future is a thread's (``concurrent.futures``)."""
+        if self.forked:  # waiting would never end
+            raise UsageError(
+                "This session belongs to the process that made it, and this is a forked copy of that (os.fork, "
+                "multiprocessing). Make a session of its own here, or use the 'spawn' start method."
+            )
         return asyncio.run_coroutine_threadsafe(afn(*args), self.loop)
 
     def run(self, afn: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
@@ -66,8 +80,8 @@ class Runtime:
             raise
 
     def call(self, fn: Callable[..., T], *args: Any) -> T:
-        """Run the plain function ``fn`` there and wait for it; on the session thread itself, just call it."""
-        if self.here:
+        """Run the plain function ``fn`` there and wait for it; on the session thread, and in a fork, just call it."""
+        if self.here or self.forked:
             return fn(*args)
         result: T = self.run(_plain, fn, *args)
         return result
@@ -85,7 +99,7 @@ class Runtime:
         self._closers.pop(id(owner), None)
 
     def _at_exit(self) -> None:
-        if self.pid != os.getpid() or not self._thread.is_alive():
+        if self.forked or not self._thread.is_alive():
             return
         try:
             self.spawn(self._close_all).result(EXIT_GRACE)
@@ -100,6 +114,33 @@ class Runtime:
 
 async def _plain(fn: Callable[..., T], *args: Any) -> T:
     return fn(*args)
+
+
+async def beside(fn: Callable[..., T], *args: Any) -> T:
+    """Run ``fn(*args)``, somebody's function, in a thread of its own, and await it.
+
+    A daemon, so that a function that never returns does not hold up the interpreter's end, and not one of anyio's
+    threads, since 40 such functions would leave none for the others. What is raised there and is no ``Exception``
+    (``sys.exit``) comes as ``RuntimeError``: on the loop it would end every session.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(set_: Callable[[Any], None], value: Any) -> None:
+        if not done.done():  # else nobody waits any more
+            set_(value)
+
+    def work() -> None:
+        try:
+            found: tuple[Callable[[Any], None], Any] = done.set_result, fn(*args)
+        except BaseException as error:
+            plain = isinstance(error, Exception) and not isinstance(error, StopIteration)  # which no future takes
+            found = done.set_exception, error if plain else RuntimeError(repr(error))
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(settle, *found)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(work,), name="hm-policy", daemon=True).start()
+    return await done
 
 
 async def follow(future: Future[T]) -> T:
@@ -126,6 +167,6 @@ def runtime() -> Runtime:
     """This process's runtime, started on first use (and anew in a forked child, which has no threads)."""
     global _runtime
     with _lock:
-        if _runtime is None or _runtime.pid != os.getpid():
+        if _runtime is None or _runtime.forked:
             _runtime = Runtime()
         return _runtime

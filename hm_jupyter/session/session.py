@@ -18,6 +18,7 @@ from ..transcript import Pending, SessionState, Transcript
 from .async_calls import AsyncCalls
 from .controller import Controller
 from .policy import ApprovePolicy, edits_of
+from .presence import attendant
 from .runtime import Runtime, follow
 from .turn import Turn
 
@@ -64,6 +65,13 @@ class Session(AsyncCalls):
         """The latest turn."""
         return self._turn(self.state.turn) if self.state.turn in self.controller.watches else None
 
+    def settled(self) -> Turn | None:
+        """The latest turn once the session thread has done all it was told so far.
+
+        For whoever was interrupted: the prompt that was just handed over may be about to begin its turn.
+        """
+        return self.runtime.call(lambda: self.turn)
+
     @property
     def turns(self) -> list[Turn]:
         """All turns of this session that ran here, in order."""
@@ -83,7 +91,7 @@ class Session(AsyncCalls):
         images: Any = (),
         attach: Any = None,
         approve: ApprovePolicy | None = None,
-        unattended: bool = False,
+        unattended: bool | None = None,
         when_alone: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Turn:
@@ -92,18 +100,25 @@ class Session(AsyncCalls):
         ``images``: figures, Pillow images, arrays, bytes or paths (a prompt may be images alone). ``attach``: values
         or a mapping of names to values, written into the prompt as text. ``approve``: the policy for this turn alone
         (see :class:`~hm_jupyter.session.policy.Policy`). ``unattended``: nobody can be asked; then ``when_alone``
-        (``{"approve": …, "answers": …}``, default: the session's) decides what that leaves open. ``timeout``: seconds.
+        (``{"approve": …, "answers": …}``, default: the session's) decides what that leaves open, and the rest is refused.
+        By default that is found out: in a notebook or a terminal the cell asks what no view shows, a script has nobody.
+        Give False where code of yours decides meanwhile, from another thread. ``timeout``: seconds.
 
         ``KeyboardInterrupt`` stops the turn (the agent lives on). Raises ``TurnRunning``, ``AgentGone``,
         ``ApprovalRequired``, ``AgentError``, ``TimeoutError``.
         """
+        attend = attendant()
+        if unattended is None:
+            unattended = attend is None
         try:
             turn = self.start(
                 text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
             )
+            if attend is not None and not unattended and timeout is None:
+                attend(self, turn)
             return turn.wait(timeout)
         except KeyboardInterrupt:
-            running = self.turn  # the interrupt may have come before the agent took the prompt up
+            running = self.settled()  # the interrupt may have come before the agent took the prompt up
             if running is not None and not running.done:
                 self.abort()
                 running._watch.done.wait(STOP_GRACE)
@@ -208,8 +223,9 @@ class Session(AsyncCalls):
         return target
 
     def close(self) -> None:
-        """End the session and its agent. Harmless when repeated."""
-        self.runtime.run(self._close)
+        """End the session and its agent. Harmless when repeated, and in a forked copy of the process, whose it is not."""
+        if not self.runtime.forked:
+            self.runtime.run(self._close)
 
     # ---- beneath ---------------------------------------------------------------------------------------------------
 

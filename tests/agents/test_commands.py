@@ -156,3 +156,14 @@ def test_the_session_goes_on_in_a_file_as_input(run_once, tmp_path):
         )  # fmt: skip
     assert result.returncode == 0
     assert json.loads(result.stdout.splitlines()[-1])["answer"] == "a\nb"
+
+
+def test_a_pipe_is_not_waited_for(start, tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    agent = start(cwd=tmp_path)
+    for response in (
+        agent.call("export", format="md", path="pipe.toml"),
+        agent.call("set_model", model=str(tmp_path / "pipe.toml")),
+    ):
+        assert not response["ok"]
+        assert "no regular file" in response["error"]

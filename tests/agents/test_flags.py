@@ -56,6 +56,7 @@ def test_no_session_saves_nothing(start, tmp_path):
         (["--provider", "nope"], "LLM providers come with a later release"),
         (["--model", "nope"], "quickstart"),
         (["--model", "./nope.toml"], "cannot be read"),
+        (["--model", "/dev/zero"], "no regular file"),
         (["--cwd", "/no/such/folder"], "no folder"),
         (["--no-such-flag"], "--no-such-flag"),
         (["run the tests"], "run the tests"),

@@ -195,6 +195,50 @@ def test_what_a_command_leaves_in_the_background_is_ended(start):
     wait_for(lambda: not marked(mark), "it is gone")
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a new session is only followed on Linux")
+@pytest.mark.parametrize("ending", ["by itself", "abort", "SIGTERM", "end of input"])
+@pytest.mark.parametrize(
+    "stray",
+    [
+        "setsid sleep {mark} &",
+        "nohup setsid sleep {mark} >/dev/null 2>&1 &",
+        "(setsid sh -c 'trap \"\" TERM HUP INT; sleep {mark}; true' &) ;",
+        "python -c 'import os, time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0);"
+        ' os.execvp("sleep", ["sleep", "{mark}"])\' &',
+    ],
+    ids=["setsid", "nohup", "deaf", "daemon"],
+)
+def test_what_gets_itself_a_session_of_its_own_ends_with_the_command_too(start, stray, ending):
+    agent = start("--mode", "auto")
+    mark = f"33{os.getpid()}.5"
+    rest = "sleep 60" if ending in ("abort", "SIGTERM") else "echo over"
+    agent.call(
+        "prompt", text=f"run: {stray.format(mark=mark)} until pgrep -f '^sleep {mark}'; do sleep 0.01; done; {rest}"
+    )
+    if ending == "by itself":
+        assert "background was stopped" in agent.until("tool_result")["text"]
+    elif ending == "end of input":
+        agent.process.stdin.close()
+        assert agent.exit_code() == 0
+    else:
+        wait_for(lambda: marked(f"sleep {mark}"), "it runs")
+        if ending == "abort":
+            agent.call("abort")
+            agent.until("turn_end")
+        else:
+            agent.process.send_signal(signal.SIGTERM)
+            assert agent.exit_code() == 130
+    wait_for(lambda: not [p for p in marked(mark) if p.name() == "sleep"], "it is gone")
+
+
+def test_commands_one_after_the_other_leave_no_zombie(start):
+    agent = start("--mode", "auto")
+    for _ in range(3):
+        agent.call("prompt", text="run: setsid true & setsid true & (setsid true &) ; sleep 0.05")
+        agent.until("turn_end")
+    assert not [p for p in psutil.Process(agent.process.pid).children() if p.status() == psutil.STATUS_ZOMBIE]
+
+
 def test_it_is_ready_in_a_quarter_of_a_second_of_processor_time(start):
     agent = start()
     times = psutil.Process(agent.process.pid).cpu_times()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 
+import anyio
 import pytest
 
 from hm_jupyter.agents.tools import TOOLS
@@ -244,3 +246,54 @@ match = ""
     assert "'command' must be given" in results[1]["text"]
     assert events[-2]["text"] == "none worked"
     assert "Traceback" not in agent.stderr
+
+
+@pytest.mark.skipif(not os.access("/proc/kmsg", os.R_OK), reason="needs a file that calls itself regular and blocks")
+async def test_a_file_that_only_says_it_is_regular_is_not_waited_for(run):
+    with anyio.fail_after(5), pytest.raises(ToolError, match="waited for"):
+        await run("read_file", path="/proc/kmsg")
+
+
+async def test_a_file_that_says_it_is_empty_is_read(run):
+    if not os.path.exists("/proc/self/status"):
+        pytest.skip("no /proc")
+    assert "Name:" in (await run("read_file", path="/proc/self/status")).text
+
+
+async def test_a_file_that_became_a_pipe_meanwhile_is_not_waited_for(run, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("x")
+    real = os.open
+
+    def swapped(path, *args, **kwargs):
+        if str(path).endswith("/file"):
+            os.unlink(path)
+            os.mkfifo(path)
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", swapped)
+    with anyio.fail_after(5), pytest.raises(ToolError, match="no regular file"):
+        await run("read_file", path="file")
+
+
+async def test_listing_a_whole_disk_can_be_stopped(run):
+    started = time.monotonic()
+    with anyio.move_on_after(0.1):
+        await run("list_files", path="/", pattern="nothing has this name")
+    assert time.monotonic() - started < 5
+
+
+async def test_a_hint_for_an_edit_of_very_long_lines_does_not_take_for_ever(run, tmp_path):
+    line = "".join(chr(97 + i % 26) for i in range(100_000))
+    (tmp_path / "minified.js").write_text(f"{line}\n{line[1:]}\n")
+    started = time.monotonic()
+    with pytest.raises(ToolError, match="does not occur"):
+        await run("edit_file", path="minified.js", old=line[::2] + line[:50_000], new="")
+    with pytest.raises(ToolError, match="does not occur"):
+        await run("edit_file", path="minified.js", old="0" + line[:400], new="")
+    assert time.monotonic() - started < 3
+
+
+async def test_a_workspace_that_is_gone_is_an_error_the_model_can_read(run, tmp_path):
+    tmp_path.rmdir()
+    with pytest.raises(ToolError, match="workspace is gone"):
+        await run("shell", command="ls")

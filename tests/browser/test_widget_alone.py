@@ -418,3 +418,17 @@ def test_nothing_overflows_and_targets_are_big_enough(tab: Tab, width: int) -> N
         tab.show(scene(path.stem))
         assert tab.page.evaluate(shots.FAULTS) == [], path.stem
     assert tab.errors == []
+
+
+def test_a_box_that_may_scroll_has_nothing_to_scroll(tab: Tab) -> None:
+    """JupyterLab's outputs are such boxes: one pixel too many, and a second scroll bar stands beside the page's."""
+    for path in sorted((ROOT / "tests/golden/widget").glob("*.json")):
+        tab.show(scene(path.stem))
+        over = tab.page.evaluate(
+            """() => {
+              const box = document.getElementById("at");
+              box.style.cssText = "position: relative; overflow: auto";
+              return [box.scrollHeight - box.clientHeight, box.scrollWidth - box.clientWidth];
+            }"""
+        )
+        assert over == [0, 0], path.stem

@@ -140,7 +140,9 @@ class Lab:
 class Notebook:
     """A notebook open in JupyterLab in a page of its own."""
 
-    def __init__(self, lab: Lab, browser: Browser, name: str, cells: list[str], *, dark: bool = False) -> None:
+    def __init__(
+        self, lab: Lab, browser: Browser, name: str, cells: list[str], *, dark: bool = False, scale: float = 1
+    ) -> None:
         self.lab = lab
         self.path = lab.root / name
         self.errors: list[str] = []
@@ -149,7 +151,9 @@ class Notebook:
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(notebook, self.path)
         self.context = browser.new_context(
-            viewport={"width": 1100, "height": 1400}, color_scheme="dark" if dark else "light"
+            viewport={"width": 1100, "height": 1400},
+            color_scheme="dark" if dark else "light",
+            device_scale_factor=scale,
         )
         self.page = self.open_page()
 

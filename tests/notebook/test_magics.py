@@ -313,6 +313,18 @@ def test_state_sessions_and_fork_are_shown(shell: InteractiveShell, agent: FakeA
     assert "S2" in stdout
 
 
+@pytest.mark.parametrize("kind", ["html", "md", "txt", "json", "jsonl"])
+def test_export_writes_every_format_it_offers(
+    shell: InteractiveShell, agent: FakeAgent, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+):
+    monkeypatch.chdir(tmp_path)
+    agent.says(*reply("hello"))
+    run(shell, "%hm go")
+    run(shell, f"%hm export --format {kind}")
+    (written,) = tmp_path.glob(f"*.{kind}")
+    assert "hello" in written.read_text()
+
+
 def test_export_writes_the_transcript(shell: InteractiveShell, agent: FakeAgent, tmp_path: Any):
     agent.says(*reply("the answer"))
     run(shell, "%hm go")

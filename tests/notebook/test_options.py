@@ -35,6 +35,20 @@ def test_values_may_be_quoted_joined_and_repeated():
     assert args.text == "go"
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("one --background      # why", ["one"]),
+        ("# only why", []),
+        ("one '#two' --timeout 3 # 'why", ["one", "#two"]),
+        ("one#two", ["one#two"]),
+        ("one -- #two", ["one", "#two"]),
+    ],
+)
+def test_behind_the_words_of_a_subcommand_a_comment_may_stand(line: str, words: list[str]):
+    assert anywhere(line, OPTIONS, where="%hm x").words == words
+
+
 def test_options_stand_anywhere_among_the_words_of_a_subcommand():
     args = anywhere("one --timeout 3 'two words' --background -- --three", OPTIONS, where="%hm x")
     assert args.words == ["one", "two words", "--three"]

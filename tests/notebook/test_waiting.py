@@ -26,6 +26,12 @@ def go(prompt, **options):
     began = time.monotonic()
     print("outcome", waiting.wait_for(s, t, **options), "after", round(time.monotonic() - began, 1))
     print("stopped because", t.stop_reason)
+set_waiting = waiting.views.set_waiting
+def noted(session, **now):
+    set_waiting(session, **now)
+    if now == {"waiting": True}:
+        with open("waits", "a") as f: f.write("x")
+waiting.views.set_waiting = noted
 s = agent()
 """
 
@@ -38,13 +44,14 @@ def k(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 
 def running(k: Kernel, code: str, allow_stdin: bool = True) -> str:
-    """Send a cell and wait until its prompt has reached the agent."""
-    before = len(k.commands())
+    """Send a cell and wait until it waits (an interrupt before that has no wait to break)."""
+    waits = k.log.with_name("waits")
+    before = waits.stat().st_size if waits.exists() else 0
     id_ = k.start(code, allow_stdin)
-    k.wait(lambda: k.printed(id_) or len(k.commands()) > before or k.idle(id_))
     deadline = time.monotonic() + 20
-    while len(k.commands()) == before and time.monotonic() < deadline:
-        time.sleep(0.01)
+    while not (waits.exists() and waits.stat().st_size > before):
+        assert time.monotonic() < deadline, f"the cell never came to wait: {k.printed(id_)}"
+        time.sleep(0.005)
     return id_
 
 
@@ -120,8 +127,7 @@ def test_where_nothing_shows_the_session_the_cell_asks(k: Kernel, line: str, exp
     prompt = k.asked()
     assert "y = allow once" in prompt
     k.wait(lambda: "$ echo 0" in k.printed(cell), why="what will run, in full")
-    assert "in: /w" in k.printed(cell)
-    assert "for the session allows: echo *" in k.printed(cell)
+    k.wait(lambda: "in: /w" in k.printed(cell) and "for the session allows: echo *" in k.printed(cell))
     k.answer(line)
     assert "outcome finished" in ended(k, cell)
     sent = decided(k)
@@ -134,7 +140,7 @@ def test_an_empty_line_allows_nothing_and_asks_again(k: Kernel) -> None:
     k.asked()
     k.answer("")
     k.asked()
-    assert "Nothing was decided" in k.printed(cell)
+    k.wait(lambda: "Nothing was decided" in k.printed(cell))
     k.answer("n")
     ended(k, cell)
     assert decided(k)["allow"] is False

@@ -116,3 +116,29 @@ def test_a_forked_child_gets_a_runtime_of_its_own():
         """
     )
     assert subprocess.run(program, timeout=20, check=False).returncode == 0
+
+
+def test_a_forked_copy_of_the_process_is_told_so_instead_of_waiting_for_ever():
+    script = """
+        import os, sys, signal, tempfile
+        import hm_jupyter as hm
+        with hm.connect(provider="demo", model="quickstart-fast", cwd=tempfile.gettempdir()) as s:
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(20)  # what hangs ends by this
+                for call in (lambda: s.prompt("say: hi"), s.abort, s.get_state):
+                    try:
+                        call()
+                    except hm.UsageError as error:
+                        assert "forked" in str(error)
+                    else:
+                        os._exit(1)
+                s.close()
+                with hm.connect(provider="demo", model="quickstart-fast", cwd=tempfile.gettempdir()) as own:
+                    assert own.prompt("say: mine").text == "mine"
+                os._exit(7)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+            assert s.prompt("say: ours").text == "ours"
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -362,6 +363,47 @@ def test_a_bad_line_is_one_notice_and_the_session_goes_on(agent: Agent, session:
     assert session.prompt("go").text == "done"
     [notice] = [e for e in session.transcript.entries.values() if isinstance(e, NoticeEntry)]
     assert notice.detail == "this is no json"
+
+
+@pytest.mark.parametrize("noise", [b"a log line", {"type": "from_the_future"}, ["no event"]])
+def test_a_flood_of_noise_is_kept_but_does_not_fill_the_notebook(agent: Agent, session: Session, noise: Any):
+    def babble(times: int) -> Callable[[Any], list[Any]]:
+        def speak(_c: Any) -> list[Any]:
+            if isinstance(noise, bytes):
+                agent.peer.say_raw((noise + b"\n") * times)
+            return [*[noise] * (0 if isinstance(noise, bytes) else times), *answers()(None)]
+
+        return speak
+
+    agent.on["prompt"] = babble(5000)
+    turn = session.prompt("go", timeout=20)
+    assert turn.text == "done"
+    assert len(turn.entries) < 300
+    assert any("are not shown" in e.text for e in turn.entries if isinstance(e, NoticeEntry))
+    assert len(turn.events) > 5000
+    agent.on["prompt"] = babble(1)
+    assert len(session.prompt("again").entries) == 4  # each turn begins to count anew
+
+
+def test_an_interrupt_while_the_prompt_is_handed_over_stops_the_turn_it_begins(
+    agent: Agent, session: Session, monkeypatch: pytest.MonkeyPatch
+):
+    agent.on["abort"] = lambda _c: [{"type": "turn_end", "stop_reason": "cancelled"}]
+    post, interrupted = session.controller.post, threading.Event()
+
+    def slow(command: cmd.Command, **options: Any) -> Any:
+        if isinstance(command, cmd.Prompt):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            interrupted.wait(0.3)  # the main thread goes on meanwhile: it must not look before we are done
+        return post(command, **options)
+
+    monkeypatch.setattr(session.controller, "post", slow)
+    with pytest.raises(KeyboardInterrupt):
+        session.prompt("go")
+    until(lambda: session.turn is not None, session)
+    assert session.turn is not None
+    assert session.turn._watch.done.wait(5)
+    assert session.turn.stop_reason == "cancelled"
 
 
 def test_a_listener_that_fails_does_not_stop_the_others(agent: Agent, session: Session):

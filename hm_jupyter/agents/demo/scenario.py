@@ -17,6 +17,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from ..tools.changes import FileProblem, read_text
+
 FOLDER = Path(__file__).parent / "scenarios"
 """Where the built-in scenarios are."""
 
@@ -85,10 +87,12 @@ def load(path: Path) -> Scenario:
         ScenarioError: the file cannot be used.
     """
     try:
-        with open(path, "rb") as file:
-            data = tomllib.load(file)
-    except OSError as error:
-        raise ScenarioError(f"{path} cannot be read: {error.strerror or error}") from None
+        text = read_text(path, str(path))
+        if text is None:
+            raise ScenarioError(f"{path} cannot be read: there is no such file")
+        data = tomllib.loads(text)
+    except FileProblem as problem:
+        raise ScenarioError(str(problem)) from None
     except ValueError as error:  # bad TOML, bad UTF-8
         raise ScenarioError(f"{path} is not TOML: {error}") from None
     pace = _typed(data, "pace", int, 12, str(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import tempfile
@@ -44,15 +45,35 @@ def read_text(path: Path, name: str) -> str | None:
             raise FileProblem(f"{name} is a folder; list it with list_files")
         if not stat.S_ISREG(status.st_mode):
             raise FileProblem(f"{name} is no regular file")
-        if status.st_size > MAX_SIZE:
+        # It may be another by now, and some files of /proc say they are regular, have no size, and block or never end.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise FileProblem(f"{name} is no regular file")
+            data = _read(file, MAX_SIZE + 1)
+        if len(data) > MAX_SIZE:
             raise FileProblem(f"{name} is larger than {MAX_SIZE // 2**20} MiB; look at it with a command")
-        return path.read_bytes().decode("utf-8")
+        return data.decode("utf-8")
     except FileNotFoundError:
         return None
+    except BlockingIOError:
+        raise FileProblem(f"{name} is no regular file: it would have to be waited for") from None
     except UnicodeDecodeError:
         raise FileProblem(f"{name} is not UTF-8 text") from None
     except OSError as error:
         raise FileProblem(f"{name} cannot be read: {error.strerror or error}") from None
+
+
+def _read(file: io.FileIO, most: int) -> bytes:
+    """At most ``most`` bytes. Raises ``BlockingIOError`` where there is nothing just now."""
+    data = bytearray()
+    while len(data) < most:
+        piece = file.read(min(2**20, most - len(data)))
+        if piece is None:
+            raise BlockingIOError
+        if not piece:
+            break
+        data += piece
+    return bytes(data)
 
 
 def apply(change: Change) -> None:

@@ -10,6 +10,9 @@ from .changes import Change
 from .files import current, edit_plan, locate, make_changes
 from .workspace import Workspace
 
+_HINT = 500
+"""Longest line a hint is looked for, in characters: comparing takes time by the square of it."""
+
 _ONE = {"path": {"type": "string"}, "old": {"type": "string"}, "new": {"type": "string"}}
 
 
@@ -98,7 +101,9 @@ def _closest(text: str, old: str) -> str:
         return " Read it again."
     if old.replace("\r\n", "\n") in text.replace("\r\n", "\n"):
         return " Its lines end in CR LF: write them so."
-    best = difflib.get_close_matches(first, lines[:5000], n=1, cutoff=0.5)
+    if len(first) > _HINT:
+        return " Read it again."
+    best = difflib.get_close_matches(first, [li for li in lines[:5000] if len(li) <= 2 * _HINT], n=1, cutoff=0.5)
     if not best:
         return " Nothing is like it; read the file again."
     number = lines.index(best[0]) + 1

@@ -31,6 +31,11 @@ class Lifeline:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def pids(self) -> set[int]:
+        """Our own helper process, which is no command's."""
+        return {self._process.pid} if self._process is not None else set()
+
     def watch(self, group: int) -> None:
         """``group`` runs from now on."""
         if self._process is None:

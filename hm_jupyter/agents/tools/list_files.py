@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 import os
 from typing import Any
@@ -33,6 +34,7 @@ class ListFiles(Tool):
         pattern = plan.input.get("pattern") or "*"
         found: list[str] = []
         for folder, folders, files in os.walk(top):
+            await asyncio.sleep(0)  # a whole disk takes its time: be stopped meanwhile
             folders[:] = sorted(f for f in folders if f not in SKIPPED)
             for file in sorted(files):
                 if fnmatch.fnmatch(file, pattern):

@@ -14,6 +14,7 @@ import signal
 import subprocess
 from collections.abc import Awaitable, Callable
 
+from . import strays
 from .lifeline import LIFELINE
 
 _GRACE = 0.5
@@ -24,6 +25,7 @@ class Process:
     """One running command; its stdout and stderr are one stream."""
 
     def __init__(self, command: str, cwd: str, env: dict[str, str]) -> None:
+        strays.adopt()
         self._popen = subprocess.Popen(
             ["/bin/sh", "-c", command],
             cwd=cwd,
@@ -72,16 +74,22 @@ class Process:
         self._popen.wait()
 
     def kill_group(self) -> bool:
-        """End whatever is left of the group; False when nothing was."""
-        return self._signal(signal.SIGKILL)
+        """End whatever is left of the group and of what got away from it; False when nothing was.
+
+        Called when the command itself has ended.
+        """
+        left = self._signal(signal.SIGKILL)
+        return strays.end(LIFELINE.pids) or left
 
     async def end(self) -> None:
-        """Ask the group to end, then end it."""
+        """Ask all of it to end, then end it."""
         self._signal(signal.SIGTERM)
+        strays.ask({*LIFELINE.pids, self._popen.pid})
         with contextlib.suppress(asyncio.TimeoutError):  # 3.10: not the builtin TimeoutError
             await asyncio.wait_for(self.exited(), _GRACE)
         self._signal(signal.SIGKILL)
         await self.exited()
+        strays.end(LIFELINE.pids)
 
     def close(self) -> None:
         """Forget it. Its group is gone by now."""

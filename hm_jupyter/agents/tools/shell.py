@@ -51,7 +51,12 @@ class Shell(Tool):
     async def run(self, plan: Plan, context: Context) -> Result:
         timeout = number_field(plan.input, "timeout", DEFAULT_TIMEOUT, 1, 3600)
         output = _Output(context)
-        process = Process(plan.command, plan.cwd, environment())
+        try:
+            process = Process(plan.command, plan.cwd, environment())
+        except OSError as error:
+            if not os.path.isdir(plan.cwd):
+                raise ToolError(f"the workspace is gone: {plan.cwd} is no folder any more") from None
+            raise ToolError(f"the command could not be started: {error.strerror or error}") from None
         reading = asyncio.ensure_future(process.read(output.add))
         in_time = True
         try:
