@@ -69,6 +69,8 @@ export abstract class Frame {
   /** A key pressed in the frame and in no field of it. True when it meant something. */
   abstract key(key: string): boolean;
   protected abstract foot(enabled: boolean, held: boolean): void;
+  /** Nobody is there to be told any more: fields take nothing. */
+  protected abstract lost(): void;
 
   update(pending: Pending, index: number, count: number): void {
     this.pending = pending;
@@ -119,6 +121,7 @@ export abstract class Frame {
     const held = route === "after_cell";
     if (this.ctx.link.gone) {
       this.buttons.hidden = true;
+      this.lost();
       this.note("plug", [h("b", null, "This was not decided."), " The kernel was restarted, and the agent that asked is gone."], null, "gone");
       return;
     }

@@ -86,6 +86,8 @@ export class ApprovalFrame extends Frame {
       && said !== flat(pretty(p.input));
   }
 
+  protected lost(): void { this.noteBox.disabled = true; for (const f of this.files) f.node.inert = true; }
+
   protected foot(enabled: boolean, held: boolean): void {
     const caps = this.ctx.store.state.capabilities;
     const on = this.files.filter((f) => f.on);

@@ -68,6 +68,8 @@ export class QuestionFrame extends Frame {
     field.focus({ preventScroll: true });
   }
 
+  protected lost(): void { this.body.inert = true; }
+
   protected foot(enabled: boolean, held: boolean): void {
     const { multi } = this.pending as PendingQuestion;
     const n = this.picked.length;

@@ -45,7 +45,11 @@ export class View {
     this.root.addEventListener("keydown", (event) => onKey(event, {
       frameOf: (node) => this.frameOf(node), step: (d) => this.step(d), stop: () => this.status.abort(), compose: (e) => this.composer.key(e),
     }));
-    this.root.addEventListener("focusin", () => this.hints());
+    this.root.addEventListener("focusin", (event) => {
+      // JupyterLab's command-mode keys ("D, D" deletes the cell) match the focused element itself, before any ancestor is asked.
+      (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
+      this.hints();
+    });
     this.root.addEventListener("focusout", () => queueMicrotask(() => this.hints()));
     this.watcher = typeof IntersectionObserver === "undefined" ? null : new IntersectionObserver((seen) => {
       for (const s of seen) (s.isIntersecting ? this.outOfView.delete(s.target) : this.outOfView.add(s.target));

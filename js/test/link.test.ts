@@ -54,6 +54,21 @@ describe("which route is live", () => {
     expect(k.link.state.route).toBe("after_cell");
   });
 
+  it("is offline for good once the kernel restarts: nothing is sent, nobody is called, what was held is given back", async () => {
+    const k = kernel({ control: URL_, answers: false });
+    k.link.start();
+    socket().open();
+    await wait(100);
+    const held = k.link.send(abort());
+    k.link.kernelRestarted();
+    expect(await held).toEqual({ ok: false, error: "The kernel was restarted." });
+    expect(k.link).toMatchObject({ gone: true, state: { route: "offline", reconnectAt: 0 } });
+    const [sent, called] = [k.comm.length, FakeSocket.made.length];
+    await wait(60_000);
+    expect([k.comm.length, FakeSocket.made.length]).toEqual([sent, called]);
+    expect(k.link.state.route).toBe("offline");
+  });
+
   it("says offline when the comm is closed or the host says the kernel is dead", async () => {
     const k = kernel();
     k.link.start();

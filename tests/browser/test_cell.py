@@ -174,3 +174,23 @@ def test_nothing_an_agent_says_moves_the_focus(open_notebook: Open, start: str) 
     notebook.page.keyboard.type("y")
     assert "y" in notebook.cell(2).locator(".cm-content").inner_text()
     assert notebook.view(1).locator(".hm-frame").count() == 1
+
+
+def test_no_key_pressed_in_the_view_reaches_jupyterlab(open_notebook: Open, start: str) -> None:
+    """In command mode ``D, D`` deletes the cell, ``0, 0`` asks to restart the kernel, Shift Enter runs the cell."""
+    notebook = started(open_notebook, start, "%%hm\nmake the list", "x = 1")
+    notebook.run(1)
+    frame = waiting_frame(notebook, 1)
+    view, keys = notebook.view(1), notebook.page.keyboard
+    cells = notebook.page.locator(".jp-Notebook .jp-Cell")
+    composer = view.get_by_label("Message to the agent")
+    for place in (frame, frame.get_by_label("Note to agent"), composer):
+        place.focus()
+        for key in ("d", "d", "b", "a", "x", "0", "0", "Shift+Enter", "Control+Enter", "ArrowDown"):
+            keys.press(key)
+        assert place.evaluate("e => e === document.activeElement"), "the focus stays where it was"
+        assert cells.count() == 3
+        assert notebook.page.locator(".jp-Dialog").count() == 0
+        assert notebook.prompt(1) == "[*]:"
+        assert frame.is_visible()
+    assert composer.input_value().startswith("ddbax00")
