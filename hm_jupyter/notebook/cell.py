@@ -109,9 +109,7 @@ def show(session: Session, turn: Turn, view_of: Callable[..., HmWidget] | None =
         LiveOutput(session, turn, view_of(session, turn=turn.number))
 
 
-def _follow(
-    session: Session, turn: Turn, view_of: Callable[..., HmWidget] | None, *, ask: bool
-) -> waiting.Outcome:
+def _follow(session: Session, turn: Turn, view_of: Callable[..., HmWidget] | None, *, ask: bool) -> waiting.Outcome:
     """Wait for the end of the turn, live while it runs where there is a view; an interrupt stops it."""
     live: LiveOutput | None = None
     try:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from lab import Lab, Notebook
+from lab import GUARD, Lab, Notebook
 from playwright.sync_api import Locator
 
 pytestmark = pytest.mark.slow
@@ -19,18 +19,6 @@ def started(open_notebook: Open, start: str, *cells: str, **options: Any) -> Not
     notebook = open_notebook([start, *cells], **options)
     assert "is ready" in notebook.run_to_end(0)
     return notebook
-
-
-GUARD = 500  # ms: a frame that has just come takes no click for 400, so that none meant for what was there hits it
-
-
-def waiting_frame(notebook: Notebook, i: int) -> Locator:
-    """The frame that waits in cell ``i``, once its buttons take clicks, the cell still running."""
-    frame = notebook.view(i).locator(".hm-frame").first
-    frame.wait_for()
-    notebook.page.wait_for_timeout(GUARD)
-    assert notebook.prompt(i) == "[*]:"
-    return frame
 
 
 def button(frame: Locator, text: str) -> Locator:
@@ -53,7 +41,7 @@ def assert_frozen(notebook: Notebook, i: int) -> str:
 def test_a_click_on_allow_runs_the_tool_and_the_cell_ends_frozen(open_notebook: Open, start: str, lab: Lab) -> None:
     notebook = started(open_notebook, start, "%%hm\nmake the list")
     notebook.run(1)
-    frame = waiting_frame(notebook, 1)
+    frame = notebook.waiting_frame(1)
     assert "printf 'one\\ntwo\\n' > list.txt && cat list.txt" in frame.inner_text()
     assert work(lab, "list.txt") is None, "nothing runs before it is allowed"
     button(frame, "Allow once").click()
@@ -72,7 +60,7 @@ def test_a_click_on_allow_runs_the_tool_and_the_cell_ends_frozen(open_notebook: 
 def test_a_denial_reaches_the_agent_with_its_note(open_notebook: Open, start: str, lab: Lab) -> None:
     notebook = started(open_notebook, start, "%%hm\nmake the list")
     notebook.run(1)
-    frame = waiting_frame(notebook, 1)
+    frame = notebook.waiting_frame(1)
     frame.get_by_label("Note to agent").fill("not in this folder")
     button(frame, "Deny with note").click()
     text = assert_frozen(notebook, 1)
@@ -83,7 +71,7 @@ def test_a_denial_reaches_the_agent_with_its_note(open_notebook: Open, start: st
 def test_of_two_files_only_the_ticked_one_is_changed(open_notebook: Open, start: str, lab: Lab) -> None:
     notebook = started(open_notebook, start, "%%hm\nchange both")
     notebook.run(1)
-    frame = waiting_frame(notebook, 1)
+    frame = notebook.waiting_frame(1)
     frame.locator("input[type=checkbox]").nth(1).uncheck()
     button(frame, "Allow 1 of 2 files").click()
     assert_frozen(notebook, 1)
@@ -94,7 +82,7 @@ def test_of_two_files_only_the_ticked_one_is_changed(open_notebook: Open, start:
 def test_a_question_is_answered_in_the_page(open_notebook: Open, start: str) -> None:
     notebook = started(open_notebook, start, "%%hm\nask me")
     notebook.run(1)
-    frame = waiting_frame(notebook, 1)
+    frame = notebook.waiting_frame(1)
     frame.get_by_label("postgres").check()
     button(frame, "Answer").click()
     assert "So postgres it is." in assert_frozen(notebook, 1)
@@ -123,7 +111,7 @@ def test_stop_in_the_page_ends_the_turn_and_the_session_goes_on(open_notebook: O
     text = assert_frozen(notebook, 1)
     assert "stopped" in text.lower()
     notebook.run(2)
-    frame = waiting_frame(notebook, 2)
+    frame = notebook.waiting_frame(2)
     frame.get_by_label("sqlite").check()
     button(frame, "Answer").click()
     assert "So sqlite it is." in assert_frozen(notebook, 2)
@@ -180,7 +168,7 @@ def test_no_key_pressed_in_the_view_reaches_jupyterlab(open_notebook: Open, star
     """In command mode ``D, D`` deletes the cell, ``0, 0`` asks to restart the kernel, Shift Enter runs the cell."""
     notebook = started(open_notebook, start, "%%hm\nmake the list", "x = 1")
     notebook.run(1)
-    frame = waiting_frame(notebook, 1)
+    frame = notebook.waiting_frame(1)
     view, keys = notebook.view(1), notebook.page.keyboard
     cells = notebook.page.locator(".jp-Notebook .jp-Cell")
     composer = view.get_by_label("Message to the agent")

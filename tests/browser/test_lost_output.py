@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from lab import Lab, Notebook
+from lab import GUARD, Lab, Notebook
 from playwright.sync_api import Locator
 
 pytestmark = pytest.mark.slow
 
 Open = Callable[..., Notebook]
-GUARD = 500  # ms, see test_cell.py
 
 
 def waiting(open_notebook: Open, start: str) -> Notebook:

@@ -9,10 +9,12 @@ from lab import Lab, Notebook
 
 pytestmark = pytest.mark.slow
 
-SESSION = "import hm_jupyter as hm\nfrom hm_jupyter.notebook import registry\ns = registry.get('')"
+SESSION = "import hm_jupyter as hm\ns = hm.current"
 
 
-@pytest.mark.parametrize("call", ["t = s.prompt('make the list')", "s.prompt('make the list')", "await s.aprompt('make the list')"])
+@pytest.mark.parametrize(
+    "call", ["t = s.prompt('make the list')", "s.prompt('make the list')", "await s.aprompt('make the list')"]
+)
 def test_a_prompt_from_python_is_live_and_then_frozen_once(
     open_notebook: Callable[..., Notebook], start: str, lab: Lab, call: str
 ) -> None:
@@ -20,10 +22,7 @@ def test_a_prompt_from_python_is_live_and_then_frozen_once(
     notebook.run_to_end(0)
     notebook.run_to_end(1)
     notebook.run(2)
-    frame = notebook.view(2).locator(".hm-frame").first
-    frame.wait_for()
-    assert notebook.prompt(2) == "[*]:"
-    frame.get_by_role("button", name="Allow once").click()
+    notebook.waiting_frame(2).get_by_role("button", name="Allow once").click()
     notebook.wait_done(2)
     notebook.frozen(2).first.wait_for()
     assert notebook.view(2).count() == 0

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from lab import Lab, Notebook
+from lab import GUARD, Lab, Notebook
 
 pytestmark = pytest.mark.slow
 
 Open = Callable[..., Notebook]
 KERNELS = "@jupyterlab/apputils-extension/kernels-settings"
-GUARD = 500  # ms, see test_cell.py
 
 
 def made(lab: Lab) -> bool:

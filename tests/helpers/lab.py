@@ -24,6 +24,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TOKEN = "only-for-these-tests"
+GUARD = 500  # ms: a frame that has just come takes no click for 400, so that none meant for what was there hits it
 CHROMIUM_ARGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -222,6 +223,14 @@ class Notebook:
     def view(self, i: int) -> Locator:
         """The live view in a cell's output."""
         return self.cell(i).locator(".hm-root.hm-live")
+
+    def waiting_frame(self, i: int) -> Locator:
+        """The frame that waits in cell ``i``, once its buttons take clicks, the cell still running."""
+        frame = self.view(i).locator(".hm-frame").first
+        frame.wait_for()
+        self.page.wait_for_timeout(GUARD)
+        assert self.prompt(i) == "[*]:"
+        return frame
 
     def frozen(self, i: int) -> Locator:
         """The static transcript in a cell's output."""
