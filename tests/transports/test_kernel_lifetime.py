@@ -71,7 +71,9 @@ class Kernel:
 
     def run(self, code: str, expression: str = "None") -> Any:
         """Run code; the value of an expression after it."""
-        reply = self.client.execute(code, user_expressions={"it": expression}, stop_on_error=False, reply=True, timeout=30)["content"]
+        reply = self.client.execute(
+            code, user_expressions={"it": expression}, stop_on_error=False, reply=True, timeout=30
+        )["content"]
         assert reply["status"] == "ok", reply
         return eval(reply["user_expressions"]["it"]["data"]["text/plain"])
 
