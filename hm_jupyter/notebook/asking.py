@@ -96,7 +96,8 @@ def _approval(request: PendingApproval) -> list[str]:
         lines = [f"The agent wants to use {tool}:", ""]
         given = request.summary if request.input is None else f"{request.summary}\n{_json(request.input)}"
         lines += [f"  {plain(t, exact=True)}" for t in given.strip().split("\n")]
-    facts = [("in", request.cwd), ("touches", ", ".join(request.paths)), ("asks because", request.reason)]
+    touched = ", ".join(p for p in request.paths if p != request.cwd)
+    facts = [("in", request.cwd), ("touches", touched), ("asks because", request.reason)]
     if request.for_session:
         facts.append(("for the session allows", request.rule))
     shown = [f"  {name}: {plain(value, exact=True)}" for name, value in facts if value]

@@ -28,6 +28,7 @@ export class ApprovalFrame extends Frame {
   private readonly factsHolder = h("div");
   private readonly editFacts = h("dl", { class: "hm-facts" });
   private readonly noteHelp = h("span", { class: "hm-help" });
+  private readonly noteRow = h("dl", { class: "hm-facts hm-facts-note" });
 
   constructor(ctx: Context, pending: PendingApproval) {
     super(ctx, pending, "wait", pending.diffs.length ? "pencil" : "shield");
@@ -83,8 +84,9 @@ export class ApprovalFrame extends Frame {
       rest !== null && h("div", { class: "hm-field" }, h("span", { class: "hm-help" }, command || p.diffs.length ? "Also given" : "Given, whole"), valueBlock(rest)),
       this.factsHolder);
     const withNote = this.noteUse !== "none";
+    fill(this.noteRow, h("dt", { class: "hm-facts-in" }, h("label", { for: this.noteBox.id }, "Note to agent")), h("dd", null, this.noteBox, this.noteHelp));
     fill(this.factsHolder, facts(rows), this.editFacts,
-      withNote && h("dl", { class: "hm-facts hm-facts-note" }, h("dt", { class: "hm-facts-in" }, h("label", { for: this.noteBox.id }, "Note to agent")), h("dd", null, this.noteBox, this.noteHelp)));
+      withNote && this.noteRow);
   }
 
   private get noteUse(): "native" | "next_message" | "none" { return this.ctx.store.state.capabilities.deny_note ?? "none"; }
@@ -107,6 +109,8 @@ export class ApprovalFrame extends Frame {
     const partial = this.files.length > 0 && on.length < this.files.length;
     const blocked = edited && !caps.edits;
     const nothing = this.files.length > 0 && !on.length;
+    // Where the input line decides, it takes the note too.
+    this.noteRow.hidden = this.ctx.link.state.route === "input" && !note;
     const danger = this.hidden.length > 0;
     const after = held ? " after the cell" : "";
     const withNote = note ? " with note" : "";

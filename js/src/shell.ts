@@ -50,9 +50,12 @@ export function shellParts(command: string): ShellPart[] {
   return parts;
 }
 
+/** The shell's grammar, no programs. */
+const RESERVED = new Set(["if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select", "function", "{", "}", "[[", "]]", "!"]);
+
 /** The programs of a command with how often each is named, in order. */
 export function programs(parts: ShellPart[]): [string, number][] {
   const counts = new Map<string, number>();
-  for (const p of parts) if (p.kind === "program") counts.set(p.text, (counts.get(p.text) ?? 0) + 1);
+  for (const p of parts) if (p.kind === "program" && !RESERVED.has(p.text)) counts.set(p.text, (counts.get(p.text) ?? 0) + 1);
   return [...counts];
 }

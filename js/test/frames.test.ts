@@ -312,6 +312,7 @@ describe("when a click is not instant", () => {
     expect(k.root.querySelector(`[id="${allow.getAttribute("aria-describedby") ?? ""}"]`)?.textContent).toContain("Decide in the input line below.");
     press(frame(k.root), "y");
     expect(k.commands()).toEqual([]);
+    expect((frame(k.root).querySelector(".hm-facts-note") as HTMLElement).hidden).toBe(true);
   });
 
   it("with the kernel gone nothing can be clicked", async () => {

@@ -69,6 +69,10 @@ describe("a shell command", () => {
   it("keeps every character", () => {
     for (const text of [...HOSTILE, "a \\\n b 'x' \"y\" $z `q` <<E\nE\n", "cat <<'EOF' | sh\nrm x\nEOF\nls"]) expect(shellParts(text).map((p) => p.text).join("")).toBe(text);
   });
+  it("does not call the shell's grammar programs", () => {
+    expect(of("for i in 1 2; do if [ -e go ]; then break; fi; sleep 1; done; while ! curl x; do :; done")).toEqual(["[", "break", "sleep", "curl", ":"]);
+  });
+
   it("names its programs", () => {
     expect(of("FOO=1 python -m pytest | tee out.txt && git push; sudo rm -rf x > log")).toEqual(["python", "tee", "git", "sudo", "rm"]);
     expect(of("cat <<'EOF' | sh\nrm x\nEOF\nls")).toEqual(["cat", "sh", "ls"]);
