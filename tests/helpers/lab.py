@@ -47,10 +47,14 @@ def chromium() -> str:
 
 
 class Lab:
-    """A JupyterLab server with our extension, on a free port, all its folders under ``folder``."""
+    """A JupyterLab server with our extension, on a free port, all its folders under ``folder``.
 
-    def __init__(self, folder: Path, *, extension: bool = True) -> None:
+    ``app="notebook"``: Notebook 7, which is built of the same parts.
+    """
+
+    def __init__(self, folder: Path, *, extension: bool = True, app: str = "jupyterlab") -> None:
         self.folder = folder
+        self.documents = {"jupyterlab": "doc/tree", "notebook": "notebooks"}[app]
         self.root = folder / "root"
         self.root.mkdir()
         with socket.socket() as s:
@@ -73,13 +77,14 @@ class Lab:
             "HM_STATE_DIR": str(folder / "hm"),
             "XDG_STATE_HOME": str(folder / "state"),
         }
-        config = {"ServerApp": {"jpserver_extensions": {"hm_jupyter": extension, "jupyterlab": True}}}
+        config = {"ServerApp": {"jpserver_extensions": {"hm_jupyter": extension, app: True}}}
         (folder / "config").mkdir()
         (folder / "config" / "jupyter_server_config.json").write_text(json.dumps(config))
-        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={self.port}",
+        command = [sys.executable, "-m", app, "--no-browser", "--ip=127.0.0.1", f"--port={self.port}",
                    "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={self.root}",
-                   "--LabApp.news_url=None", "--expose-app-in-browser",
-                   "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]  # fmt: skip
+                   "--expose-app-in-browser"]  # fmt: skip
+        if app == "jupyterlab":
+            command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.append("--allow-root")
         with self.log.open("wb") as log:
@@ -165,7 +170,7 @@ class Notebook:
         page.on("console", self._console)
         page.on("pageerror", lambda e: self.errors.append(f"{e.name}: {e.message}"))
         page.on("request", self._request)
-        page.goto(f"{self.lab.url}/doc/tree/{self.path.name}?token={TOKEN}&reset")
+        page.goto(f"{self.lab.url}/{self.lab.documents}/{self.path.name}?token={TOKEN}&reset")
         self._settle(page)
         return page
 
