@@ -1,7 +1,8 @@
 """What a finished turn leaves in its cell: one bundle for every viewer, the same at every run of the same transcript.
 
 ``text/html`` (sanitised here, styled and self-contained), ``text/markdown``, ``text/plain`` and the transcript itself as
-JSON. None of them grows without end (:mod:`.size`). With ``times`` false, the default, nothing depends on the clock: no elapsed time, no session id, no absolute folder.
+JSON. None of them grows without end (:mod:`.size`). With ``times`` false, the default, nothing depends on the clock: no
+elapsed time, no session id, no absolute folder.
 """
 
 from __future__ import annotations

@@ -139,4 +139,5 @@ def test_many_cells_disturb_neither_each_other_nor_anything_else(open_notebook: 
     seen, bad = notebook.page.evaluate(DISTURBING)
     assert seen >= 4
     assert bad == []
-    assert notebook.page.evaluate(OUTRANKED) == []
+    bad = notebook.page.evaluate(OUTRANKED)
+    assert bad == [], bad
