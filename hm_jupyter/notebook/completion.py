@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .options import Option
 
 _KEYS = ("%hm", "%%hm")
+ID = "hm_jupyter"
 
 
 class Completer:
@@ -30,20 +31,35 @@ class Completer:
         self.magics = magics
 
     def install(self, shell: InteractiveShell) -> None:
-        """Be asked for lines that begin with ``%hm`` or ``%%hm``."""
-        for key in _KEYS:
-            shell.set_hook("complete_command", self, str_key=key)
+        """Be asked first, and alone, for lines that begin with ``%hm`` or ``%%hm``: Python's words mean nothing there."""
+        from IPython.core.completer import context_matcher
 
-    def __call__(self, shell: Any, event: Any = None) -> list[str]:
-        """IPython's hook: the candidates for the word at the cursor."""
-        event = event if event is not None else shell
-        line = event.text_until_cursor
+        @context_matcher(identifier=ID)  # type: ignore[untyped-decorator]
+        def matcher(context: Any) -> Any:
+            return self.match(context)
+
+        shell.Completer.custom_matchers.append(matcher)
+
+    def match(self, context: Any) -> dict[str, Any]:
+        """IPython's matcher: the candidates for the word at the cursor, and what is left out of the running."""
+        from IPython.core.completer import SimpleCompletion
+
+        line = context.line_with_cursor[: context.cursor_position]
+        if " " not in line or line.split(" ")[0] not in _KEYS:
+            return {"completions": []}
+        word, found = self.at(line)
+        kind = "option" if word.startswith("-") else "magic"
+        completions = [SimpleCompletion(text=text, type=kind) for text in found]
+        return {"completions": completions, "matched_fragment": word, "ordered": True, "suppress": bool(found)}
+
+    def at(self, line: str) -> tuple[str, list[str]]:
+        """The word that ``line`` ends with, and what it may become."""
         word = "" if not line or line[-1].isspace() else line.split()[-1]
         before = line[: len(line) - len(word)].split()[1:]
         if word.startswith("--") and "=" in word:  # IPython completes what stands behind the "="
             flag, _, word = word.partition("=")
             before.append(flag)
-        return [c for c in self.candidates(before, word) if c.startswith(word)]
+        return word, [c for c in self.candidates(before, word) if c.startswith(word)]
 
     def candidates(self, before: list[str], word: str) -> list[str]:
         """What may stand at the cursor, after the words ``before``."""
@@ -120,8 +136,5 @@ def _paths(start: str, *, folders: bool = False) -> list[str]:
 
 def uninstall(shell: InteractiveShell) -> None:
     """Take every completer of ours out of ``shell``."""
-    completers = getattr(shell, "strdispatchers", {}).get("complete_command")
-    for key in _KEYS:
-        chain = getattr(completers, "strs", {}).get(key)
-        if chain is not None:
-            chain.chain[:] = [(p, f) for p, f in chain.chain if not isinstance(getattr(f, "__func__", None), Completer)]
+    matchers = shell.Completer.custom_matchers
+    matchers[:] = [m for m in matchers if getattr(m, "matcher_identifier", "") != ID]

@@ -58,7 +58,7 @@ class Kernel:
 
     def start(self, code: str, allow_stdin: bool = False) -> str:
         """Send a cell; its message id."""
-        sent: str = self.client.execute(code, allow_stdin=allow_stdin)
+        sent: str = self.client.execute(code, allow_stdin=allow_stdin, stop_on_error=False)
         return sent
 
     def run(self, code: str, timeout: float = 60, allow_stdin: bool = False) -> str:

@@ -423,6 +423,8 @@ def test_tab_completes_subcommands_options_values_names_and_calls(shell: Interac
     frame = shell.user_ns["my_table"] = [1]
     assert frame
     assert complete(shell, "%hm st") == ["start", "stop", "state", "steer"]
+    assert "import" not in complete(shell, "%hm ")
+    assert complete(shell, "%hm ")[:2] == ["start", "agents"]
     assert complete(shell, "%%hm --ap") == ["--approve"]
     assert complete(shell, "%hm --approve ") == ["ask", "edits", "all", "deny"]
     assert complete(shell, "%hm --approve=e") == ["edits"]

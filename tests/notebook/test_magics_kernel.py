@@ -54,7 +54,8 @@ class Kernel:
         self.manager.shutdown_kernel(now=True)
 
     def send(self, code: str) -> str:
-        return str(self.client.execute(code, allow_stdin=self.stdin, store_history=True))
+        # stop_on_error: else the kernel throws away what is sent to it just after a cell that failed
+        return str(self.client.execute(code, allow_stdin=self.stdin, store_history=True, stop_on_error=False))
 
     def messages(self, timeout: float) -> Iterator[dict[str, Any]]:
         deadline = time.monotonic() + timeout

@@ -71,7 +71,9 @@ class Kernel:
 
     def run(self, code: str, expression: str = "None") -> Any:
         """Run code; the value of an expression after it."""
-        reply = self.client.execute(code, user_expressions={"it": expression}, reply=True, timeout=30)["content"]
+        reply = self.client.execute(
+            code, user_expressions={"it": expression}, stop_on_error=False, reply=True, timeout=30
+        )["content"]
         assert reply["status"] == "ok", reply
         return eval(reply["user_expressions"]["it"]["data"]["text/plain"])
 
@@ -134,7 +136,7 @@ def test_an_interrupted_kernel_keeps_its_agent(
 ) -> None:
     pids = kernel.start_agent(family())
     for n in range(ROUNDS):
-        message = kernel.client.execute("import time; print('cell', flush=True); time.sleep(60)")
+        message = kernel.client.execute("import time; print('cell', flush=True); time.sleep(60)", stop_on_error=False)
         while kernel.client.get_iopub_msg(timeout=20)["content"].get("text") != "cell\n":
             pass
         reply = interrupted(kernel)
