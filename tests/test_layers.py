@@ -112,6 +112,13 @@ def test_importing_the_package_imports_none_of_its_dependencies() -> None:
     assert not heavy & set(out)
 
 
+def test_the_package_lists_what_is_public_and_each_of_that_is_there() -> None:
+    import hm_jupyter
+
+    assert dir(hm_jupyter) == sorted([*hm_jupyter.__all__, "__version__"])
+    assert all(hasattr(hm_jupyter, name) for name in dir(hm_jupyter))
+
+
 def test_everything_that_is_imported_is_declared_and_everything_declared_is_imported() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {d.split(";")[0].split(">")[0].split("=")[0].strip().lower() for d in project["dependencies"]}

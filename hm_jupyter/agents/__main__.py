@@ -16,15 +16,24 @@ if __name__ == "__main__":  # until main() takes over: nothing to clean up yet, 
 import argparse
 from collections.abc import Sequence
 from types import FrameType
+from typing import NoReturn
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
     raise SystemExit(130)
 
 
-def parser() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line: whoever started the agent shows that to a person, who has not typed the flags."""
+
+    def error(self, message: str) -> NoReturn:
+        """One line on standard error, and exit code 2."""
+        self.exit(2, f"{self.prog}: {message} (--help lists the flags)\n")
+
+
+def parser() -> Parser:
     """The flags of the document."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="hm-jupyter agent",
         description="The built-in agent: JSON commands on standard input, JSON events on standard output.",
         allow_abbrev=False,

@@ -191,6 +191,14 @@ def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     say(f"Wrote {session.export(path)}.")
 
 
+def _approval(magics: HmMagics, session: Session) -> str:
+    """Who decides: a session that was started without a policy of its own follows the setting, for prompts of magics."""
+    own = str(session.state.approve)
+    if not registry.follows(session) or not magics.approve or magics.approve == own:
+        return own
+    return f"{magics.approve} (the setting); {own} for prompts from Python"
+
+
 def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm state``"""
     name = args.get("session", "") or registry.current_name
@@ -208,7 +216,7 @@ def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
         ("model", "/".join(x for x in (now.provider, model_name(now.model)) if x)),
         ("effort", now.effort),
         ("mode", now.mode),
-        ("approve", now.approve),
+        ("approve", _approval(magics, session)),
         ("folder", now.root),
         ("turns", now.turn),
         ("waiting", len(now.pending) or ""),

@@ -70,12 +70,12 @@ class AsyncCalls:
         images: Any = (),
         attach: Any = None,
         approve: ApprovePolicy | None = None,
-        unattended: bool = False,
+        unattended: bool | None = None,
         when_alone: Mapping[str, Any] | None = None,
     ) -> Turn:
         """``start``"""
         command, options = self._prompt(text, images, attach, approve, unattended, when_alone)
-        return await follow(self.runtime.spawn(self._begin, command, options))
+        return self._waited_alone(await follow(self.runtime.spawn(self._begin, command, options)), unattended)
 
     async def asteer(self, text: str = "", *, images: Any = ()) -> None:
         """``steer``"""
@@ -173,7 +173,7 @@ class AsyncCalls:
         images: Any,
         attach: Any,
         approve: ApprovePolicy | None,
-        unattended: bool,
+        unattended: bool | None,
         when_alone: Mapping[str, Any] | None,
     ) -> tuple[cmd.Prompt, TurnOptions]:
         attached = attachments(attach)
@@ -188,7 +188,7 @@ class AsyncCalls:
             attachments=[name for name, _ in attached],
         )
         policy = None if approve is None else Policy(approve)
-        return command, TurnOptions(policy, unattended, Policy(**when_alone) if when_alone else None)
+        return command, TurnOptions(policy, bool(unattended), Policy(**when_alone) if when_alone else None)
 
     def _images(self, images: Any) -> list[cmd.ImageData]:
         return image_list(images)
@@ -199,6 +199,12 @@ class AsyncCalls:
         answer = await waiter.wait()
         if not answer.ok:
             raise AgentError(answer.error or "The agent refused the prompt.", command="prompt")
+        return turn
+
+    def _waited_alone(self, turn: Turn, unattended: bool | None) -> Turn:
+        """A running turn that somebody may wait for where nobody can be asked, and nothing was said about that."""
+        if unattended is None and front() is None:
+            turn.before_wait(lambda: self.runtime.call(self.controller.decider.nobody_here), timed=False)
         return turn
 
     async def _stop(self) -> None:

@@ -131,12 +131,16 @@ class Session(AsyncCalls):
         images: Any = (),
         attach: Any = None,
         approve: ApprovePolicy | None = None,
-        unattended: bool = False,
+        unattended: bool | None = None,
         when_alone: Mapping[str, Any] | None = None,
     ) -> Turn:
-        """Send a prompt and return its running turn at once. Arguments as for :meth:`prompt`."""
+        """Send a prompt and return its running turn at once. Arguments as for :meth:`prompt`.
+
+        With ``unattended`` left out, what needs leave waits for code of yours to decide it. In a script, where nobody
+        else can, :meth:`Turn.wait` then refuses what still waits; give False where another thread decides.
+        """
         command, options = self._prompt(text, images, attach, approve, unattended, when_alone)
-        return self.runtime.run(self._begin, command, options)
+        return self._waited_alone(self.runtime.run(self._begin, command, options), unattended)
 
     def steer(self, text: str = "", *, images: Any = ()) -> None:
         """Tell the running turn something; the agent reads it after the tool call in progress."""
@@ -215,8 +219,15 @@ class Session(AsyncCalls):
         return dict(self._send(cmd.Export(format=format, path=path, all_branches=all_branches)).data or {})
 
     def export(self, path: str | Path) -> Path:
-        """Write the transcript to a file, ``.html``, ``.md``, ``.txt`` or ``.jsonl`` by its ending, mid-turn too."""
+        """Write the transcript to a file, ``.html``, ``.md``, ``.txt`` or ``.jsonl`` by its ending, mid-turn too.
+
+        Raises ``UsageError`` for another ending and for a path that is a folder, a pipe or a device, ``OSError`` for
+        what cannot be written.
+        """
         target = Path(path).expanduser()
+        if target.exists() and not target.is_file():  # opening a pipe would wait for its reader
+            kind = "a folder" if target.is_dir() else "no ordinary file (a pipe or a device)"
+            raise UsageError(f"{target} is {kind}, and nothing was written. Name a file, such as session.html.")
         text = self.runtime.call(render, self.transcript, target.suffix.lstrip("."), self.name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")

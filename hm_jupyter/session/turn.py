@@ -52,6 +52,7 @@ class Watch:
             callback()
 
     before_wait: Callable[[], object] | None = None
+    before_timed_wait: bool = True
 
 
 class Turn:
@@ -142,13 +143,17 @@ class Turn:
     def wait(self, timeout: float | None = None) -> Turn:
         """Wait until the turn is over; ``timeout`` in seconds. ``KeyboardInterrupt`` breaks the wait, not the turn.
 
+        Where nobody can be asked (a script), a wait without a timeout refuses what needs leave, unless the turn was
+        started with ``unattended=False``: else it might never end.
+
         Raises ``TimeoutError``, ``AgentGone`` when the agent ended in mid-turn, ``AgentError`` when the turn failed,
         ``ApprovalRequired`` when it ran
         unattended and something needed leave.
         """
-        hook, self._watch.before_wait = self._watch.before_wait, None
-        if hook is not None and not self.done:
-            hook()
+        if self._watch.before_wait is not None and (timeout is None or self._watch.before_timed_wait):
+            hook, self._watch.before_wait = self._watch.before_wait, None
+            if not self.done:
+                hook()
         if not self._watch.done.wait(timeout):
             raise TimeoutError(
                 f"The turn is still running after {timeout:g} s. Wait again, steer it, or stop it with s.abort()."
@@ -156,9 +161,12 @@ class Turn:
         self.raise_for_status()
         return self
 
-    def before_wait(self, callback: Callable[[], object]) -> None:
-        """Call ``callback`` once, on the waiting thread, when somebody begins to :meth:`wait` for the running turn."""
-        self._watch.before_wait = callback
+    def before_wait(self, callback: Callable[[], object], *, timed: bool = True) -> None:
+        """Call ``callback`` once, on the waiting thread, when somebody begins to :meth:`wait` for the running turn.
+
+        ``timed`` false: not for a wait with a timeout, which comes back by itself.
+        """
+        self._watch.before_wait, self._watch.before_timed_wait = callback, timed
 
     def raise_for_status(self) -> None:
         """Raise for a turn that failed or whose agent ended, and for one refused leave with nobody to ask."""

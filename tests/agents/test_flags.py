@@ -71,6 +71,7 @@ def test_a_bad_flag_is_2_and_writes_nothing_but_a_message_for_people(capfd, flag
     written = capfd.readouterr()
     assert written.out == ""
     assert says in written.err
+    assert written.err.count("\n") == 1, "one line: a person sees it, who typed none of this"
 
 
 def test_the_process_exits_with_2_without_a_line_of_output(run_once):

@@ -206,6 +206,18 @@ def test_the_setting_approve_does_not_loosen_a_session_with_a_policy_of_its_own(
         run(shell, "%hm go")
 
 
+def test_state_says_who_decides(shell: InteractiveShell, agent: FakeAgent):
+    def said() -> str:
+        run(shell, "state_shown = %hm state")
+        return str(dict(shell.user_ns["state_shown"].rows)["approve"])
+
+    assert said() == "ask"
+    run(shell, "%hm config approve=edits")
+    assert said() == "edits (the setting); ask for prompts from Python"
+    registry.add(FakeAgent().open(), "other")  # has a policy of its own
+    assert said() == "ask"
+
+
 def test_a_turn_that_takes_too_long_is_stopped(shell: InteractiveShell, agent: FakeAgent):
     agent.on["abort"] = lambda c: [END]
     with pytest.raises(TurnTimeout, match=r"more than 0\.05 s"):

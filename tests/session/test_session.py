@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -281,6 +284,63 @@ def test_unattended_what_needs_leave_is_refused_with_a_note_and_the_turn_raises(
         session.prompt("go", unattended=True)
     assert failure.value.requests == ["ls", "which?"]
     assert "Nobody is here" in agent.wait_heard("approve")["note"]
+
+
+@pytest.mark.parametrize("first", ["waits already", "comes later"])
+def test_a_script_that_waits_for_a_turn_it_began_does_not_wait_for_nobody(agent: Agent, session: Session, first: str):
+    agent.on["prompt"] = lambda _c: ASK if first == "waits already" else []
+    agent.on["approve"] = lambda _c: [END]
+    turn = session.start("go")
+    if first == "waits already":
+        until(lambda: session.pending, session)
+    else:
+        threading.Timer(0.05, lambda: agent.peer.say(*ASK)).start()
+    with pytest.raises(ApprovalRequired, match="ls"):
+        turn.wait()
+    assert agent.wait_heard("approve")["allow"] is False
+
+
+def test_async_code_of_a_script_that_waits_is_refused_too(agent: Agent, session: Session):
+    agent.on["prompt"] = lambda _c: ASK
+    agent.on["approve"] = lambda _c: [END]
+
+    async def main() -> None:
+        (await session.astart("go")).wait()
+
+    with pytest.raises(ApprovalRequired):
+        asyncio.run(main())
+
+
+def test_what_waits_may_be_decided_before_a_script_waits_and_between_waits_with_a_bound(agent: Agent, session: Session):
+    agent.on["prompt"] = lambda _c: ASK
+    agent.on["approve"] = lambda _c: [{"type": "approval", "call_id": "k1", "allow": True}, END]
+    turn = session.start("go")
+    with pytest.raises(TimeoutError):
+        turn.wait(0.05)
+    until(lambda: session.pending, session)
+    session.approve()
+    assert turn.wait().tool_calls[0].decision.outcome == "allowed"
+
+
+def test_with_unattended_false_another_thread_decides_while_a_script_waits(agent: Agent, session: Session):
+    agent.on["prompt"] = lambda _c: ASK
+    agent.on["approve"] = lambda _c: [{"type": "approval", "call_id": "k1", "allow": True}, END]
+    turn = session.start("go", unattended=False)
+    until(lambda: session.pending, session)
+    threading.Timer(0.1, session.approve).start()
+    assert turn.wait().tool_calls[0].decision.outcome == "allowed"
+
+
+def test_an_export_to_what_is_no_file_says_so_and_waits_for_nobody(agent: Agent, session: Session, tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.html")
+    (tmp_path / "folder.html").mkdir()
+    (tmp_path / "link.html").symlink_to(tmp_path / "pipe.html")
+    (tmp_path / "zero.md").symlink_to("/dev/zero")
+    for name in ("pipe.html", "folder.html", "link.html", "zero.md"):
+        with pytest.raises(UsageError, match="Name a file"):
+            session.export(tmp_path / name)
+    assert session.export(tmp_path / "new" / "s.html").is_file()
+    assert session.export(tmp_path / "new" / "s.html").is_file(), "a file is written anew"
 
 
 def test_scripted_decisions_for_when_nobody_is_there(agent: Agent):
