@@ -322,7 +322,7 @@ def ending(view: TurnView) -> tuple[str, str]:
     ):
         return "", ""
     first = {
-        "cancelled": "You stopped this turn.",
+        "cancelled": "This turn was stopped." if turn.error else "You stopped this turn.",
         "max_steps": "The agent stopped at its limit of steps. Send another message to let it go on.",
         "max_tokens": "The model stopped at its limit of tokens. Send another message to let it go on.",
         "refusal": "The model refused to go on.",

@@ -219,9 +219,12 @@ def meant(word: str) -> str:
     lowered = word.lower().strip(":,")
     if lowered in SUBCOMMANDS:
         return lowered
-    near = [(distance(lowered, name), abs(len(name) - len(lowered)), name) for name in SUBCOMMANDS]
-    fitting = [found for found in near if found[0] <= (1 if len(found[2]) < 5 else 2)]
-    return min(fitting)[2] if fitting else ""
+    near = [
+        (distance(lowered, name), not name.startswith(lowered), abs(len(name) - len(lowered)), name)
+        for name in SUBCOMMANDS
+    ]
+    fitting = [found for found in near if found[0] <= (1 if len(found[-1]) < 5 else 2)]
+    return min(fitting)[-1] if fitting else ""
 
 
 def check_prompt(text: str, *, names: Collection[str] = (), calls: Collection[str] = ()) -> None:
@@ -239,7 +242,7 @@ def check_prompt(text: str, *, names: Collection[str] = (), calls: Collection[st
     guess = meant(head)
     if guess and len(plain) > SUBCOMMANDS[guess].words and any(w not in {*names, *calls} for w in plain):
         return
-    if not guess and not plain:
+    if not guess and all(w in {*names, *calls} for w in plain):
         guess = _ALSO.get(head.lower(), "")
     if not guess:
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -179,16 +180,20 @@ class Controller:
             if isinstance(event, (ev.NoticeRaised, ev.UnknownReceived)):
                 shown = self._flood.admit(self.transcript.state.turn, event)
         for op in reduce(self.transcript, shown, now) if shown is not None else ():
-            self.transcript.apply(op)
-            self._batch.append(op)
+            self._apply(op)
         self.journal.write(now, self.transcript.state.turn, event)
         if kind is not ev.TextAppended:
             self._after(event)
 
+    def _apply(self, op: Op) -> None:
+        self.transcript.apply(op)
+        self._batch.append(op)
+
     def _before(self, event: ev.Event) -> ev.Event:
         if isinstance(event, ev.SessionStarted):
-            self._batch.append(State({"capabilities": to_json(self.capabilities)}))
-            self.transcript.apply(self._batch[-1])
+            self._apply(State({"capabilities": to_json(self.capabilities)}))
+        if isinstance(event, ev.TurnEnded) and self._closing and not event.error:
+            return replace(event, error="The session was closed.")  # nobody pressed Stop
         if isinstance(event, (ev.ApprovalResolved, ev.QuestionResolved)):
             signed: ev.Event = self.decider.signed(event)
             return signed
@@ -198,6 +203,7 @@ class Controller:
         number = self.transcript.state.turn
         if number and number not in self.watches:
             self.watches[number] = Watch(number, self._next_options)
+            self._apply(State({"approve": (self._next_options.policy or self.decider.policy).name}))
             self._next_options = TurnOptions()
         if isinstance(event, ev.CommandAnswered):
             waiter = self._waiters.get(event.command_id)

@@ -181,7 +181,7 @@ class TurnView implements EntryView {
     this.node.hidden = e.status === "running" || (e.status === "finished" && e.stop_reason === "end_turn");
     if (this.node.hidden) return;
     const at = e.ended && e.started ? ` at ${clock(e.ended - e.started)}` : "";
-    const words = e.status === "stopped" ? [`You stopped this turn${at}.`, this.leftovers(e.turn)]
+    const words = e.status === "stopped" ? [e.error ? `This turn was stopped${at}.` : `You stopped this turn${at}.`, [e.error, this.leftovers(e.turn)].filter(Boolean).join(" ")]
       : e.status === "failed" ? [e.stop_reason === "agent_exited" ? `The agent stopped${at}.` : `The turn failed${at}.`, e.error]
       : [({ max_steps: "The agent reached its limit of steps.", max_tokens: "The answer reached its limit of tokens.", refusal: "The model refused to go on." } as Record<string, string>)[e.stop_reason ?? ""] ?? `Ended: ${e.stop_reason ?? "no reason given"}.`, e.error];
     fill(this.node, icon(e.status === "failed" ? "cross" : e.status === "stopped" ? "stop" : "info", e.status === "failed" ? "hm-glyph-bad" : ""),

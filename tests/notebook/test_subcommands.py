@@ -58,6 +58,7 @@ def test_prose_is_a_prompt(text: str):
         ("aprove call_7", "%hm approve call_7"),
         ("aprove --for-session", "%hm approve --for-session"),
         ("modle gpt-5", "%hm model gpt-5"),
+        ("stat", "%hm state"),
     ],
 )
 def test_a_mistyped_subcommand_suggests_the_right_one(line: str, right: str):

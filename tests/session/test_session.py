@@ -563,3 +563,18 @@ def test_the_usage_the_agent_knows_of_counts_for_a_resumed_session(agent: Agent,
     ]
     assert session.get_state()["session"]["usage"] == usage
     assert (session.state.usage.input, session.state.usage.cost) == (100, 1.5)
+
+
+def test_the_state_says_whose_policy_the_running_turn_has(agent: Agent, session: Session):
+    agent.on["prompt"] = answers()
+    turn = session.prompt("one", approve="all")
+    assert (turn.done, session.state.approve) == (True, "all")
+    session.prompt("two")
+    assert session.state.approve == "ask"
+
+
+def test_a_turn_that_the_closing_of_its_session_stopped_was_not_stopped_by_the_person(agent: Agent, session: Session):
+    agent.on["abort"] = lambda _c: [END]
+    turn = session.start("go")
+    session.close()
+    assert (turn.stop_reason, turn.error) == ("cancelled", "The session was closed.")
