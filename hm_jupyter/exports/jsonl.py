@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from .. import transcript as model
 from ..transcript import Entry, SessionState, Transcript, to_json
-from .view import Turns, ready, rewrite, shortener, wanted
+from .view import Turns, model_name, ready, rewrite, shortener, wanted
 
 MIME = "application/vnd.hm-jupyter.transcript+json"
 VERSION = 1
@@ -39,6 +39,7 @@ def data(transcript: Transcript, turns: Turns = None, *, times: bool = False) ->
     shorten, inside = shortener("" if times else transcript.state.root), wanted(turns)
     entries = [ready(e, shorten) for e in transcript.entries.values() if inside(e.turn)]
     state = to_json(rewrite(transcript.state, shorten))
+    state["model"] = model_name(state["model"])
     kept = {name: state[name] for name in (("session_id", "root", *_STATE) if times else _STATE)}
     out = [to_json(e if times else _timeless(e)) for e in entries]
     return {

@@ -79,9 +79,16 @@ def rewrite(value: T, text: Callable[[str], str], depth: int = 0) -> T:
     return cast(T, new)
 
 
+def model_name(model: str) -> str:
+    """A model's name; of a scenario file (a model of the demo provider) the file's name without its folder."""
+    return re.split(r"[/\\]", model)[-1] if model.lower().endswith(".toml") else model
+
+
 def ready(entry: Entry, shorten: Callable[[str], str]) -> Entry:
     """A copy to write down. What a shell call was given, and what was decided, stays as it was, letter by letter."""
     copy = rewrite(entry, shorten)
+    if isinstance(copy, TurnEntry):
+        copy.model = model_name(copy.model)
     if isinstance(entry, ToolEntry) and isinstance(copy, ToolEntry):
         if entry.category == "shell":
             copy.input, copy.title = rewrite(entry.input, safe.clean), safe.clean(entry.title)
@@ -92,7 +99,9 @@ def ready(entry: Entry, shorten: Callable[[str], str]) -> Entry:
 
 def state_of(transcript: Transcript) -> SessionState:
     """The session's state, ready to write down."""
-    return rewrite(transcript.state, shortener(transcript.state.root))
+    state = rewrite(transcript.state, shortener(transcript.state.root))
+    state.model = model_name(state.model)
+    return state
 
 
 def wanted(turns: Turns) -> Callable[[int], bool]:

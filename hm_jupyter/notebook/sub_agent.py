@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..exports.view import model_name
 from .options import Args, closest
 from .registry import registry
 from .show import say
@@ -32,7 +33,7 @@ def model(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     provider = args.get("provider")
     if not args.words and provider is None:
         now = session.state
-        _tell("model", "/".join(x for x in (now.provider, now.model) if x), now.models)
+        _tell("model", "/".join(x for x in (now.provider, model_name(now.model)) if x), now.models)
         return
     session.set_model(args.words[0] if args.words else "", provider=provider)
     say(f"Model {args.words[0] if args.words else 'of ' + provider}, from the next turn on.")

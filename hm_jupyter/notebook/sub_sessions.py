@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..exports.view import model_name
 from .options import Args
 from .registry import registry
 from .show import Table, say
@@ -98,7 +99,7 @@ def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     opened(magics, agent=agent, name=given.pop("name", ""), **given)
     session = registry.get()
     state = session.state
-    about = ", ".join(x for x in (state.model or state.provider, state.mode and f"mode {state.mode}") if x)
+    about = ", ".join(x for x in (model_name(state.model) or state.provider, state.mode and f"mode {state.mode}") if x)
     name = registry.current_name
     who = state.agent if name == state.agent else f"{name}: {state.agent}"
     say(f"{who} is ready" + (f" ({about})." if about else "."))
@@ -212,7 +213,7 @@ def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
         ("title", now.title),
         ("agent", now.agent),
         ("status", now.status),
-        ("model", "/".join(x for x in (now.provider, now.model) if x)),
+        ("model", "/".join(x for x in (now.provider, model_name(now.model)) if x)),
         ("effort", now.effort),
         ("mode", now.mode),
         ("approve", _approval(magics, session)),

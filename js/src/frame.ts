@@ -55,6 +55,7 @@ export abstract class Frame {
   protected error = "";
 
   constructor(protected readonly ctx: Context, protected pending: Pending, kind: "wait" | "ask", glyph: IconName) {
+    this.status.hidden = true;
     this.node = h("section", { class: `hm-frame hm-frame-${kind}`, role: "group", tabindex: -1, "aria-labelledby": this.title.id },
       h("div", { class: "hm-frame-head" }, icon(glyph), this.title, h("span", { class: "hm-meta" }, this.place, this.agent, this.waiting)),
       this.body, h("div", { class: "hm-frame-foot" }, this.status, this.buttons));

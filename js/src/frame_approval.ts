@@ -5,13 +5,17 @@ import { compare } from "./diff";
 import { type Child, fill, h, uid } from "./dom";
 import { escaped, findHidden, type Hidden, label, summarise } from "./escapes";
 import { FileBox } from "./files";
-import { plural, pretty } from "./format";
+import { plural, pretty, short } from "./format";
+import { within } from "./paths";
 import { Button, facts, Frame } from "./frame";
 import { programs, shellParts } from "./shell";
 import { icon } from "./icons";
 import { inline, plain } from "./markdown";
 import type { PendingApproval } from "./model";
 import { restOf } from "./words";
+
+/** How much of what waits (characters) is read out; the rest is read in the frame. */
+const SPOKEN = 200;
 
 export class ApprovalFrame extends Frame {
   private readonly allow = new Button("Allow once", { key: "Y", cls: "hm-btn-main hm-btn-allow", onclick: () => this.choose("y") });
@@ -45,7 +49,10 @@ export class ApprovalFrame extends Frame {
   private get offersSession(): boolean { return this.approval.for_session && !this.hidden.length; }
   get announcement(): string {
     const p = this.approval;
-    return `Waiting: ${this.heading} ${p.command || p.diffs.map((d) => d.path).join(", ") || p.summary || p.tool}`;
+    // The heading says how many lines there are: of many, a reader is told how they begin. The frame holds them whole.
+    const [first = "", ...more] = p.command.trim().split("\n", 2);
+    const what = p.command ? `${short(first, SPOKEN)}${more.length ? ", and so on" : ""}` : short(p.diffs.map((d) => d.path).join(", ") || p.summary || p.tool, SPOKEN);
+    return `Waiting: ${this.heading} ${what}`;
   }
 
   private fillBody(p: PendingApproval): void {
@@ -55,9 +62,12 @@ export class ApprovalFrame extends Frame {
     const code = (text: string) => h("code", null, ...escaped(text));
     const list = (texts: string[]): Child[] => texts.flatMap((t, i) => (i ? [", ", code(t)] : [code(t)]));
     const rows: [Child, Child, string?][] = [];
-    if (p.cwd) rows.push([p.diffs.length && !command ? "In" : "Runs in", code(p.cwd)]);
+    // Paths below the folder that is named here are written relative to it, and the folder itself is not named twice.
+    const base = p.cwd || this.ctx.store.state.root;
+    const changed = new Set(p.diffs.map((d) => within(d.path, base)));
+    const paths = p.paths.map((path) => within(path, base)).filter((path) => path !== "." && !changed.has(path));
+    if (p.cwd || (base && (p.diffs.length || paths.some((path) => !p.paths.includes(path))))) rows.push([p.cwd && (command || !p.diffs.length) ? "Runs in" : "In", code(base)]);
     if (named.length > 1 || command.includes("\n")) rows.push(["Programs", named.flatMap(([name, n], i) => [i ? ", " : null, code(name), n > 1 ? ` (${n})` : null])]);
-    const paths = p.paths.filter((path) => !p.diffs.some((d) => d.path === path));
     if (paths.length) rows.push(["Touches", list(paths)]);
     if (p.reason || found.length) rows.push(["Asks because", found.length ? ["hidden characters always ask, whatever the mode", p.reason && "; ", p.reason && inline(p.reason, "strict")] : inline(p.reason, "strict")]);
     if (this.summarySaysMore(p)) rows.push(["Agent says", h("div", { class: "hm-agent hm-quote" }, plain(p.summary))]);
@@ -83,6 +93,7 @@ export class ApprovalFrame extends Frame {
     const flat = (s: string) => s.replace(/\s+/g, " ").trim();
     const said = flat(p.summary);
     return !!said && !flat(p.command).includes(said) && said !== p.tool && !p.paths.includes(said) && !p.diffs.some((d) => d.path === said)
+      && said !== p.diffs.map((d) => d.path).join(", ")
       && said !== flat(pretty(p.input));
   }
 

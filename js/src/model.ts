@@ -150,7 +150,10 @@ export class Store {
   get state(): SessionState { return this.transcript.state; }
   get entries(): Map<string, Entry> { return this.transcript.entries; }
   /** The kernel's clock, now (s). */
-  now(): number { return Date.now() / 1000 + this.skew; }
+  now(): number { return this.halted || Date.now() / 1000 + this.skew; }
+  /** The session is gone for good: nothing here waits or runs any longer, so every clock stands. */
+  halt(): void { this.halted ||= this.now(); }
+  private halted = 0;
 
   subscribe(listener: (change: Change) => void): () => void {
     this.listeners.add(listener);

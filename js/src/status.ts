@@ -5,6 +5,7 @@ import { label } from "./escapes";
 import { clock, cost, tokens } from "./format";
 import { Button } from "./frame";
 import { icon, spinner } from "./icons";
+import { modelName } from "./paths";
 import type { TurnEntry } from "./model";
 
 /** A menu of the state's own: native, so that it works with keys and readers and never moves the page. */
@@ -92,7 +93,7 @@ export class StatusLine {
     fill(this.agent, ...label(state.agent));
     this.agent.hidden = !state.agent;
     const open = !store.frozen && !offline && state.status !== "ended";
-    this.model.update(this.turn?.model && store.frozen ? this.turn.model : state.model, state.models, open && !!state.capabilities.set_model, (v) => v || "default model");
+    this.model.update(this.turn?.model && store.frozen ? this.turn.model : state.model, state.models, open && !!state.capabilities.set_model, (v) => modelName(v) || "default model");
     const all = state.approve === "all" || state.mode === "all";
     this.mode.update(state.mode, state.modes, open && !!state.capabilities.set_mode, (v) => `mode: ${v}${all && v === state.mode ? ", nothing asks" : ""}`, all);
     const usage = this.turn && this.turn.status !== "running" ? this.turn.usage : state.usage;

@@ -50,12 +50,17 @@ export class View {
       (event.target as Element).setAttribute("data-lm-suppress-shortcuts", "true");
       this.hints();
     });
+    // At every key JupyterLab waits for the text that it makes, and forbids new lines and undoing: they would be its own.
+    this.root.addEventListener("beforeinput", (event) => event.stopPropagation(), true);
     this.root.addEventListener("focusout", () => queueMicrotask(() => this.hints()));
     this.watcher = typeof IntersectionObserver === "undefined" ? null : new IntersectionObserver((seen) => {
       for (const s of seen) (s.isIntersecting ? this.outOfView.delete(s.target) : this.outOfView.add(s.target));
       this.drawWaitBar();
     });
-    this.undo.push(store.subscribe((change) => this.note(change)), link.subscribe(() => this.schedule()));
+    this.undo.push(store.subscribe((change) => this.note(change)), link.subscribe(() => {
+      if (link.gone) store.halt();
+      this.schedule();
+    }));
     const clock = setInterval(() => this.tick(), 1000);
     this.undo.push(() => clearInterval(clock));
     this.draw();

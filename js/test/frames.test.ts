@@ -323,3 +323,52 @@ describe("when a click is not instant", () => {
     expect(k.root.querySelector(".hm-status")?.textContent).toContain("Last seen waiting for you");
   });
 });
+
+describe("what is said once and no more", () => {
+  const waiting = (name: string, change: object) => {
+    const s = scene(name);
+    Object.assign(s.start.state.pending[0] as object, change);
+    return s;
+  };
+
+  it("a folder that a command runs in is not also what it touches", async () => {
+    const { root } = await show(waiting("approve-command", { cwd: "/home/a/work", paths: ["/home/a/work"] }), wait);
+    expect(frame(root).textContent).toContain("Runs in/home/a/work");
+    expect(frame(root).textContent).not.toContain("Touches");
+  });
+
+  it("paths below it are relative to it, others stay whole", async () => {
+    const { root } = await show(waiting("approve-command", { cwd: "/home/a/work", paths: ["/home/a/work/src", "/etc/hosts"] }), wait);
+    expect(frame(root).textContent).toContain("Touchessrc, /etc/hosts");
+  });
+
+  it("the files of an edit are named in their diffs, the folder once", async () => {
+    const s = scene("approve-edit");
+    const p = s.start.state.pending[0];
+    if (p?.kind !== "approval") throw new Error("not an approval");
+    const names = p.diffs.map((d) => d.path);
+    const { root } = await show(waiting("approve-edit", { cwd: "", paths: names.map((n) => `${s.start.state.root}/${n}`), summary: names.join(", ") }), wait);
+    expect(frame(root).textContent).toContain(`In${s.start.state.root}`);
+    expect(frame(root).textContent).not.toContain("Touches");
+    expect(frame(root).textContent).not.toContain("Agent says");
+  });
+
+  it.each([
+    ["of many lines how they begin", Array.from({ length: 2100 }, (_, i) => `echo line ${i}`).join("\n"), /^Waiting: Run these 2100 lines\? echo line 0, and so on$/],
+    ["of a long line its beginning", `echo ${"x".repeat(5000)}`, /^Waiting: Run this command\? echo x{150,200}…$/],
+  ])("a reader hears %s; the frame shows all", async (_, command, said) => {
+    const { root } = await show(waiting("approve-command", { command }), wait);
+    expect(root.querySelector("[aria-live=assertive]")?.textContent).toMatch(said);
+    expect([...frame(root).querySelectorAll(".hm-cmd-line")].map((l) => l.textContent).join("\n")).toBe(command);
+  });
+
+  it("no clock goes on once the kernel is gone", async () => {
+    const k = await show("approve-command", wait);
+    k.link.kernelRestarted();
+    await wait(1500);
+    const clocks = () => [frame(k.root).querySelector(".hm-meta")?.textContent, k.root.querySelector(".hm-list")?.textContent];
+    const before = clocks();
+    await wait(10_000);
+    expect(clocks()).toEqual(before);
+  });
+});

@@ -15,7 +15,7 @@ import pytest
 from hm_jupyter.events import FileDiff
 from hm_jupyter.exports import diffs, documents, html, jsonl, markdown, mime, text
 from hm_jupyter.notebook.freeze import NBVAL_SANITIZE, freeze
-from hm_jupyter.transcript import Decision, Put, Transcript
+from hm_jupyter.transcript import Decision, Put, Transcript, TurnEntry
 
 from .story import JOIN_NEW, JOIN_OLD, LOAD_NEW, LOAD_OLD, ROOT, everything, join, tool
 
@@ -172,3 +172,20 @@ def test_the_sanitiser_for_nbval_can_be_found_and_read() -> None:
     assert rules.sections()
     for name in rules.sections():
         re.compile(rules[name]["regex"])
+
+
+@pytest.mark.parametrize("path", ["/home/ada/lessons/first.toml", r"C:\Users\ada\first.toml", "lessons/first.toml"])
+def test_of_a_scenario_file_only_its_name_is_written(path: str) -> None:
+    """It is the demo provider's model: where it lies is this machine's business, and no notebook's."""
+    told = join()
+    told.state.model = path
+    for entry in list(told.entries.values()):
+        if isinstance(entry, TurnEntry):
+            told.apply(Put(replace(entry, model=path)))
+    whole = [*mime.bundle(told, 1).values(), documents.document_html(told), documents.document_markdown(told),
+             documents.document_text(told), documents.to_jsonl(told)]  # fmt: skip
+    for written in whole:
+        said = written if isinstance(written, str) else json.dumps(written)
+        assert "first.toml" in said
+        assert not re.search(r"(?:ada|lessons)(?:/|\\)", said)
+    assert told.state.model == path, "the session's own is left alone"
