@@ -164,6 +164,7 @@ export class Link {
 
   private lost(): void {
     this.socket = null;
+    if (this.controlPing.alive) this.commPing.n = 0;  // a ping the comm never answered, while it was not needed, holds up no new one
     Object.assign(this.controlPing, { alive: false, at: 0 });
     if (this.closed || this.gone) return;
     // Never opened: the server has no extension (or refuses us). Look again now and then, not every second.

@@ -44,6 +44,20 @@ describe("which route is live", () => {
     expect(k.link.state.route).toBe("live");
   });
 
+  it("asks the comm at once when the control channel is lost, though an earlier ping was never answered", async () => {
+    const k = kernel({ control: URL_, answers: false });
+    k.link.start();
+    const asked = () => k.comm.filter((m) => (m as { t: string }).t === "ping").length;
+    expect(asked()).toBe(1);
+    socket().open();
+    socket().pong();
+    await wait(100);
+    socket().close();
+    expect(asked()).toBe(2);
+    k.pong();
+    expect(k.link.state).toMatchObject({ route: "live", via: "comm" });
+  });
+
   it("says input while the cell's input line decides", async () => {
     const k = kernel({ answers: false });
     k.link.start();
