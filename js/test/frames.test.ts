@@ -333,13 +333,13 @@ describe("what is said once and no more", () => {
   };
 
   it("a folder that a command runs in is not also what it touches", async () => {
-    const { root } = await show(waiting("approve-command", { cwd: "/home/a/work", paths: ["/home/a/work"] }), wait);
-    expect(frame(root).textContent).toContain("Runs in/home/a/work");
+    const { root } = await show(waiting("approve-command", { cwd: "/home/a/app", paths: ["/home/a/app"] }), wait);
+    expect(frame(root).textContent).toContain("Runs in/home/a/app");
     expect(frame(root).textContent).not.toContain("Touches");
   });
 
   it("paths below it are relative to it, others stay whole", async () => {
-    const { root } = await show(waiting("approve-command", { cwd: "/home/a/work", paths: ["/home/a/work/src", "/etc/hosts"] }), wait);
+    const { root } = await show(waiting("approve-command", { cwd: "/home/a/app", paths: ["/home/a/app/src", "/etc/hosts"] }), wait);
     expect(frame(root).textContent).toContain("Touchessrc, /etc/hosts");
   });
 

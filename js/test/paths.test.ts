@@ -3,17 +3,17 @@ import { modelName, within } from "../src/paths";
 
 describe("a path below the folder that is named beside it", () => {
   it.each([
-    ["/home/a/work/src/x.py", "/home/a/work", "src/x.py"],
-    ["/home/a/work/src/x.py", "/home/a/work/", "src/x.py"],
-    ["/home/a/work", "/home/a/work", "."],
-    ["/home/a/work/", "/home/a/work", "."],
+    ["/home/a/app/src/x.py", "/home/a/app", "src/x.py"],
+    ["/home/a/app/src/x.py", "/home/a/app/", "src/x.py"],
+    ["/home/a/app", "/home/a/app", "."],
+    ["/home/a/app/", "/home/a/app", "."],
     ["C:\\work\\x.py", "C:\\work", "x.py"],
-    ["/home/a/workshop/x.py", "/home/a/work", "/home/a/workshop/x.py"],
-    ["/home/a/work/../.ssh/id", "/home/a/work", "/home/a/work/../.ssh/id"],
-    ["/etc/passwd", "/home/a/work", "/etc/passwd"],
+    ["/home/a/appshop/x.py", "/home/a/app", "/home/a/appshop/x.py"],
+    ["/home/a/app/../.ssh/id", "/home/a/app", "/home/a/app/../.ssh/id"],
+    ["/etc/passwd", "/home/a/app", "/etc/passwd"],
     ["/etc/passwd", "/", "/etc/passwd"],
     ["/etc/passwd", "", "/etc/passwd"],
-    ["src/x.py", "/home/a/work", "src/x.py"],
+    ["src/x.py", "/home/a/app", "src/x.py"],
   ])("%s in %s is %s", (path, base, shown) => { expect(within(path, base)).toBe(shown); });
 });
 
