@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Union
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, TypeAdapter
 
 
 def new_id() -> str:
@@ -81,12 +81,13 @@ class Approve(_Command):
 
 
 class Answer(_Command):
-    """Answer a question. ``skip`` ends it without an answer."""
+    """Answer a question; a form by its ``fields``. ``skip`` ends it without an answer."""
 
     type: Literal["answer"] = "answer"
     request_id: str
     text: str = ""
     skip: bool = False
+    fields: dict[str, Any] | None = None
 
 
 class SetMode(_Command):
@@ -103,6 +104,57 @@ class SetModel(_Command):
     provider: str | None = None
     model: str | None = None
     effort: str | None = None
+
+
+class SetOption(_Command):
+    """Change a setting the agent offers (``SessionState.options``)."""
+
+    type: Literal["set_option"] = "set_option"
+    option: str
+    value: StrictBool | StrictStr
+
+
+class CancelWork(_Command):
+    """Stop one tool call, terminal or sub-agent, and nothing else."""
+
+    type: Literal["cancel_work"] = "cancel_work"
+    kind: Literal["tool", "terminal", "subagent"] = "tool"
+    work: str
+
+
+class CloseSession(_Command):
+    """Have the agent free one of its sessions (it stays saved, where the agent saves)."""
+
+    type: Literal["close_session"] = "close_session"
+    session: str
+
+
+class DeleteSession(_Command):
+    """Have the agent delete a saved session for good."""
+
+    type: Literal["delete_session"] = "delete_session"
+    session: str
+
+
+class SignIn(_Command):
+    """Sign in by one of the agent's methods (``SessionState.auth``)."""
+
+    type: Literal["sign_in"] = "sign_in"
+    method: str
+
+
+class SignOut(_Command):
+    """Forget the sign-in."""
+
+    type: Literal["sign_out"] = "sign_out"
+
+
+class CallAgent(_Command):
+    """A request of the agent's own protocol, sent as it is (an extension, something unstable); its result is ``data``."""
+
+    type: Literal["call_agent"] = "call_agent"
+    method: str
+    params: dict[str, Any] = Field(default_factory=dict)
 
 
 class Compact(_Command):
@@ -144,6 +196,7 @@ class Export(_Command):
 Command = Annotated[
     Union[
         Prompt, Steer, FollowUp, Abort, Approve, Answer, SetMode, SetModel,
+        SetOption, CancelWork, CloseSession, DeleteSession, SignIn, SignOut, CallAgent,
         Compact, GetState, ListSessions, Fork, Export,
     ],
     Field(discriminator="type"),

@@ -6,6 +6,7 @@
     ├── UsageError            you: a call or option that cannot be right (also a ValueError)
     ├── AgentNotFound         you: the program is not there
     ├── StartError            the agent ended before it was ready (stderr inside)
+    │   └── SignInRequired    you: the agent wants to know who you are (``methods``: how)
     ├── AgentError            the agent: it refused or failed a command
     ├── AgentGone             the agent: its process or connection ended in mid-session
     ├── TurnRunning           you: a turn runs; steer it or queue a follow-up
@@ -19,6 +20,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 # Control and direction characters: a message may quote an agent, and must not recolour or reorder what a person reads.
 _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -63,6 +65,14 @@ class StartError(HmError):
         super().__init__(message)
         self.code = code
         self.stderr = stderr
+
+
+class SignInRequired(StartError):
+    """The agent opens no session before somebody has signed in. ``methods`` are the ways it offers (``AuthMethod``)."""
+
+    def __init__(self, message: str, *, methods: list[Any] | None = None, stderr: str = "") -> None:
+        super().__init__(message, stderr=stderr)
+        self.methods = methods or []
 
 
 class AgentError(HmError):

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
 Role = Literal["user", "assistant", "thought"]
-ToolStatus = Literal["drafting", "pending", "running", "completed", "failed", "denied", "skipped", "interrupted"]
+ToolStatus = Literal[
+    "drafting", "pending", "running", "paused", "completed", "failed", "denied", "skipped", "interrupted"
+]
 StopReason = Literal["end_turn", "cancelled", "max_steps", "max_tokens", "refusal", "error", "agent_exited"]
 Level = Literal["info", "warning", "error"]
 
@@ -64,7 +66,10 @@ class FileDiff:
 
 @dataclass(slots=True)
 class ApprovalOption:
-    """One way to decide an approval, in the agent's words, and what ``kind`` of decision it is."""
+    """One way to decide an approval, in the agent's words, and what ``kind`` of decision it is.
+
+    The kinds in ``_session`` last: beyond this call, and with some agents beyond this session (ACP, allow_always).
+    """
 
     id: str
     name: str
@@ -78,11 +83,86 @@ class Choice:
     value: str
     label: str = ""
     help: str = ""
+    group: str = ""
+
+
+@dataclass(slots=True)
+class FormField:
+    """One field of a question that is a form (ACP, elicitation/create, mode "form").
+
+    ``kind``: text, number, integer, boolean, select (one of ``choices``) or multi (several of them). ``format`` is one of
+    email, uri, date, date-time or "". ``minimum`` / ``maximum`` bound a number, ``min_length`` / ``max_length`` a text in
+    characters or a multi in items. ``default`` is to be filled in beforehand.
+    """
+
+    name: str
+    kind: Literal["text", "number", "integer", "boolean", "select", "multi"] = "text"
+    title: str = ""
+    help: str = ""
+    required: bool = False
+    default: Any = None
+    choices: list[Choice] = field(default_factory=list)
+    format: str = ""
+    pattern: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+
+
+@dataclass(slots=True)
+class ConfigOption:
+    """A setting the agent offers for its session: ``kind`` select (``value`` a string of ``choices``) or boolean.
+
+    ``category`` is mode, model, thought_level, … or "". A choice's ``group`` heads those that belong together.
+    """
+
+    id: str
+    name: str
+    kind: Literal["select", "boolean"] = "select"
+    value: str | bool = ""
+    help: str = ""
+    category: str = ""
+    choices: list[Choice] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SlashCommand:
+    """A command of the agent's, sent as the text ``/name rest``; ``hint`` tells what to write after it ("": nothing)."""
+
+    name: str
+    help: str = ""
+    hint: str = ""
+
+
+@dataclass(slots=True)
+class AuthMethod:
+    """A way to sign in. ``kind``: agent (it does it), terminal (its own program, run by hand), other (shown only)."""
+
+    id: str
+    name: str
+    help: str = ""
+    kind: Literal["agent", "terminal", "other"] = "agent"
+    args: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Background:
+    """Work that goes on after a turn's end: a tool call, a terminal or a sub-agent. ``cancelable``: it can be stopped."""
+
+    kind: Literal["tool", "terminal", "subagent", "other"]
+    id: str
+    title: str = ""
+    cancelable: bool = False
 
 
 @dataclass(slots=True)
 class Capabilities:
-    """What the agent behind a session can do. The front-ends ask this, never which protocol it is."""
+    """What the agent behind a session can do. The front-ends ask this, never which protocol it is.
+
+    ``steer_delivery`` tells whether a steer reaches the running turn or waits, with us, for the next prompt.
+    """
 
     steer: bool = False
     follow_up: bool = False
@@ -98,6 +178,17 @@ class Capabilities:
     fork: bool = False
     export: bool = False
     state: bool = False
+    steer_delivery: Literal["native", "next_prompt"] = "native"
+    audio: bool = False
+    resources: bool = False
+    resume: bool = False
+    options: bool = False
+    close_session: bool = False
+    delete_session: bool = False
+    sign_in: bool = False
+    sign_out: bool = False
+    cancel_work: bool = False
+    raw_calls: bool = False
 
 
 # ---- the session ---------------------------------------------------------------------------------------------------
@@ -113,6 +204,14 @@ class SessionStarted:
     provider: str = ""
     model: str = ""
     resumed: bool = False
+
+
+@dataclass(slots=True)
+class StartRefused:
+    """The agent opens no session. ``reason`` is for people; with ``sign_in`` it would after signing in by one of these."""
+
+    reason: str
+    sign_in: list[AuthMethod] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -140,6 +239,14 @@ class AgentExited:
     reason: str = ""
     stderr: str = ""
     expected: bool = False
+
+
+@dataclass(slots=True)
+class LinkChanged:
+    """The connection to a remote agent was lost (``up`` false; ``reason`` for people) or is there again."""
+
+    up: bool
+    reason: str = ""
 
 
 # ---- turns and messages --------------------------------------------------------------------------------------------
@@ -209,8 +316,10 @@ class MessageUpdated:
 class ToolCallUpdated:
     """A tool call, upserted by ``call_id``. ``output`` replaces, :class:`ToolOutputAppended` appends.
 
-    ``category`` is one of shell, read, edit, search, fetch, ask, plan, other. ``replaces`` is the call id under which
-    a draft of this call was announced before its real id was known.
+    ``category`` is one of shell, read, edit, search, fetch, ask, plan, agent, other. ``replaces`` is the call id under
+    which a draft of this call was announced before its real id was known. ``parent`` is the call id of the sub-agent
+    (itself a call, of category agent) that makes this one. ``locations``: paths it touches, ``path`` or ``path:line``.
+    ``cancelable``: this call alone can be stopped (``CancelWork``).
     """
 
     call_id: str
@@ -224,6 +333,9 @@ class ToolCallUpdated:
     images: list[Image] | None = None
     exit_code: int | None = None
     replaces: str | None = None
+    parent: str | None = None
+    locations: list[str] | None = None
+    cancelable: bool | None = None
 
 
 @dataclass(slots=True)
@@ -276,7 +388,11 @@ class ApprovalResolved:
 
 @dataclass(slots=True)
 class QuestionRequested:
-    """The agent asks the person: free text, or ``choices`` (several when ``multi``; text too when ``free``)."""
+    """The agent asks the person: free text, or ``choices`` (several when ``multi``; text too when ``free``).
+
+    With ``form`` it is a form (answered by ``Answer.fields``), with ``url`` a page to open: shown whole, opened by the
+    person's click only; answering means consent, not that it is done. ``source`` names who asks, where that is known.
+    """
 
     request_id: str
     call_id: str
@@ -284,6 +400,9 @@ class QuestionRequested:
     choices: list[Choice] = field(default_factory=list)
     multi: bool = False
     free: bool = True
+    form: list[FormField] = field(default_factory=list)
+    url: str = ""
+    source: str = ""
 
 
 @dataclass(slots=True)
@@ -317,9 +436,22 @@ class UsageReported:
 
 @dataclass(slots=True)
 class PlanUpdated:
-    """The agent's plan, whole: ``items`` are ``{"text": str, "status": "pending" | "active" | "done"}``."""
+    """A plan of the agent's, whole.
+
+    ``items`` are ``{"text": str, "status": "pending" | "active" | "done" | "cancelled"}``, with ``"priority"`` ("high",
+    "medium", "low") where the agent gives one; ``markdown`` is a plan in prose. ``plan_id`` tells several apart.
+    """
 
     items: list[dict[str, str]]
+    plan_id: str = ""
+    markdown: str = ""
+
+
+@dataclass(slots=True)
+class PlanRemoved:
+    """That plan is no longer one."""
+
+    plan_id: str = ""
 
 
 @dataclass(slots=True)
@@ -365,9 +497,9 @@ class CommandAnswered:
 
 
 Event = Union[
-    SessionStarted, SessionUpdated, SessionEnded, AgentExited,
+    SessionStarted, StartRefused, SessionUpdated, SessionEnded, AgentExited, LinkChanged,
     TurnStarted, TurnEnded, MessageSent, MessagesDropped, TextAppended, MessageUpdated,
     ToolCallUpdated, ToolOutputAppended, ApprovalRequested, ApprovalResolved, QuestionRequested, QuestionResolved,
     DecisionSent,
-    UsageReported, PlanUpdated, CompactionStarted, CompactionEnded, NoticeRaised, UnknownReceived, CommandAnswered,
+    UsageReported, PlanUpdated, PlanRemoved, CompactionStarted, CompactionEnded, NoticeRaised, UnknownReceived, CommandAnswered,
 ]  # fmt: skip

@@ -14,7 +14,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Literal, Union
 
-from .events import ApprovalOption, Choice, FileDiff, Image, Level, StopReason, ToolStatus, Usage
+from .events import (
+    ApprovalOption,
+    AuthMethod,
+    Background,
+    Choice,
+    ConfigOption,
+    FileDiff,
+    FormField,
+    Image,
+    Level,
+    SlashCommand,
+    StopReason,
+    ToolStatus,
+    Usage,
+)
 
 Status = Literal["starting", "ready", "working", "waiting", "offline", "ended"]
 Delivery = Literal["prompt", "steer", "follow_up"]
@@ -114,6 +128,7 @@ class MessageEntry:
     text: Rope = field(default_factory=Rope)
     open: bool = True
     interrupted: bool = False
+    images: list[Image] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -163,6 +178,9 @@ class ToolEntry:
     exit_code: int | None = None
     started: float | None = None
     ended: float | None = None
+    parent: str = ""
+    locations: list[str] = field(default_factory=list)
+    cancelable: bool = False
 
 
 @dataclass(slots=True)
@@ -179,16 +197,21 @@ class QuestionEntry:
     answer: str = ""
     by: Literal["you", "policy", "agent"] = "you"
     via: str = ""
+    form: list[FormField] = field(default_factory=list)
+    url: str = ""
+    source: str = ""
 
 
 @dataclass(slots=True)
 class PlanEntry:
-    """The agent's plan: items ``{"text", "status": pending | active | done}``."""
+    """A plan of the agent's (see :class:`hm_jupyter.events.PlanUpdated`); ``removed`` when it is no longer one."""
 
     TAG: ClassVar[tuple[str, str]] = ("kind", "plan")
     id: str
     turn: int
     items: list[dict[str, str]] = field(default_factory=list)
+    markdown: str = ""
+    removed: bool = False
 
 
 @dataclass(slots=True)
@@ -271,6 +294,9 @@ class PendingQuestion:
     choices: list[Choice] = field(default_factory=list)
     multi: bool = False
     free: bool = True
+    form: list[FormField] = field(default_factory=list)
+    url: str = ""
+    source: str = ""
     since: float = 0.0
     state: Literal["waiting", "sending"] = "waiting"
 
@@ -280,7 +306,12 @@ Pending = Union[PendingApproval, PendingQuestion]
 
 @dataclass(slots=True)
 class SessionState:
-    """The session as a whole. ``status``: starting, ready, working, waiting (for the person), offline, ended."""
+    """The session as a whole. ``status``: starting, ready, working, waiting (for the person), offline, ended.
+
+    ``offline`` is a remote agent whose connection is being made again; ``link`` says why. ``labels`` are names for the ids
+    in ``modes`` and ``models``. ``context`` of ``context_size`` tokens are in use; ``spent`` is what the agent says the
+    session has cost. ``protocol`` is for people: what is spoken, over what.
+    """
 
     session_id: str = ""
     agent: str = ""
@@ -300,6 +331,15 @@ class SessionState:
     pending: list[Pending] = field(default_factory=list)
     capabilities: dict[str, Any] = field(default_factory=dict)
     ended: str = ""
+    protocol: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    options: list[ConfigOption] = field(default_factory=list)
+    commands: list[SlashCommand] = field(default_factory=list)
+    auth: list[AuthMethod] = field(default_factory=list)
+    background: list[Background] = field(default_factory=list)
+    context_size: int | None = None
+    spent: str = ""
+    link: str = ""
 
 
 # ---- operations ----------------------------------------------------------------------------------------------------

@@ -8,18 +8,61 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ..commands import Command
-from ..events import Capabilities, Event
+from ..events import Capabilities, Event, LinkChanged
+
+
+@dataclass(slots=True)
+class HostCall:
+    """Something the agent wants done on our side, outside the protocol: a file, a terminal (ACP v1, fs/* and terminal/*).
+
+    ``name`` and ``args`` (JSON values, snake case; paths as the agent wrote them):
+
+    ``read_file``: path, line (1-based or None), limit (lines or None) -> ``{"content"}``
+    ``write_file``: path, content -> ``{}``
+    ``terminal_create``: terminal_id (chosen by the adapter), command, args, env (name to value), cwd or None,
+    output_limit (bytes or None), call_id (the tool call it belongs to, or "") -> ``{}``
+    ``terminal_output``: terminal_id -> ``{"output", "truncated", "exit": {"code", "signal"} or None}``
+    ``terminal_wait``: terminal_id -> ``{"code", "signal"}``
+    ``terminal_kill``, ``terminal_release``: terminal_id -> ``{}``
+    """
+
+    id: str
+    name: str
+    args: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class HostFailure:
+    """Why a host call could not be done. ``kind`` is what the adapter maps onto an error code of its wire."""
+
+    kind: Literal["not_found", "denied", "invalid", "failed", "cancelled"]
+    message: str
+
+
+@dataclass(slots=True)
+class Wake:
+    """Call :meth:`Adapter.woke` with ``key`` after ``seconds``; the same key again replaces it, 0 or less forgets it."""
+
+    key: str
+    seconds: float
 
 
 @dataclass(slots=True)
 class Step:
-    """What one input led to: ``events`` for us, ``messages`` (JSON values) to be sent to the agent, both in order."""
+    """What one input led to, each list in order.
+
+    ``events`` for us, ``messages`` (JSON values) to be sent to the agent, ``calls`` for the host (each to be answered by
+    :meth:`Adapter.host_done`), ``dropped`` the ids of host calls the agent does not wait for any more, ``wakes``.
+    """
 
     events: list[Event] = field(default_factory=list)
     messages: list[Any] = field(default_factory=list)
+    calls: list[HostCall] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    wakes: list[Wake] = field(default_factory=list)
 
 
 class Adapter(ABC):
@@ -45,3 +88,27 @@ class Adapter(ABC):
     @abstractmethod
     def stop(self) -> Step:
         """What to send to end a session at once (before its input is closed)."""
+
+    # ---- for wires that need more than lines ---------------------------------------------------------------------
+
+    def woke(self, key: str) -> Step:
+        """The time of a :class:`Wake` has come."""
+        return Step()
+
+    def host_done(self, call_id: str, result: dict[str, Any] | HostFailure) -> Step:
+        """A host call is done."""
+        return Step()
+
+    def host_output(self, terminal_id: str, text: str) -> Step:
+        """A terminal of the host wrote ``text``; to be shown with the tool call that shows this terminal."""
+        return Step()
+
+    def link_lost(self, reason: str) -> Step:
+        """The connection broke; the transport is making it again."""
+        return Step([LinkChanged(False, reason)])
+
+    def link_back(self, fresh: bool) -> Step:
+        """The connection is there again; ``fresh``: as a new one on which nothing is open yet, so begin anew on it.
+
+        With ``fresh`` false the same connection goes on, but something may have been lost on the way."""
+        return Step([LinkChanged(True)])

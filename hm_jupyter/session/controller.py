@@ -16,10 +16,10 @@ import anyio.abc
 
 from .. import commands as cmd
 from .. import events as ev
-from ..errors import AgentError, SessionClosed, StartError
+from ..errors import AgentError, SessionClosed, SignInRequired, StartError
 from ..protocols.base import Adapter, Step
 from ..transcript import Op, State, Transcript, TurnEntry, to_json
-from ..transports.base import Exit, Message, Received, Transport
+from ..transports.base import Exit, Link, Message, Received, Transport
 from .checks import check, resolve
 from .decider import Decider
 from .endings import end_reason, gone_error, start_failure
@@ -30,6 +30,7 @@ from .reducer import reduce
 from .state import running_turn
 from .turn import TurnOptions, Watch
 from .waiters import Waiter, Waiters
+from .wakes import Wakes
 
 log = logging.getLogger("hm_jupyter")
 
@@ -61,11 +62,13 @@ class Controller:
         self._batch: list[Op] = []
         self._flood = Flood()
         self._waiters = Waiters()
+        self._wakes = Wakes(self.start_soon, self._woken)
         self._next_options = TurnOptions()
         self._opening = ""  # the prompt that opened the running turn, until the agent has taken it up
         self._ready = anyio.Event()
         self._gone = anyio.Event()
         self._exit: Exit | None = None
+        self._refused: ev.StartRefused | None = None
         self._closing = False
         self._ended_well = False
         self._outgoing: Any = None
@@ -107,12 +110,20 @@ class Controller:
             tasks.cancel_scope.cancel()
 
     async def wait_ready(self, timeout: float) -> None:
-        """Wait for the agent's first word. Raises ``StartError`` when it ends before or is silent for ``timeout`` s."""
+        """Wait for the agent's first word. Raises ``StartError`` when it ends before, opens no
+        session, or is silent for ``timeout`` s; ``SignInRequired`` when it wants to know first who asks."""
         with anyio.move_on_after(timeout):
             await self._ready.wait()
         if self.transcript.state.session_id and not self.gone:
             return
         name = self.transcript.state.agent
+        refused = self._refused
+        if refused is not None:
+            await self.close()
+            reason, stderr = f"{name} opens no session: {refused.reason}", (self._exit or Exit()).stderr
+            if refused.sign_in:
+                raise SignInRequired(reason, methods=refused.sign_in, stderr=stderr)
+            raise StartError(reason, stderr=stderr)
         if not self.gone:
             await self.close()
             raise StartError(
@@ -157,11 +168,16 @@ class Controller:
 
     def _read(self, batch: list[Received]) -> None:
         for item in batch:
-            if type(item) is Message:
+            if isinstance(item, Message):
                 self._take(self.adapter.receive(item.value))
+            elif isinstance(item, Link):
+                lost = item.state == "lost"
+                self._take(
+                    self.adapter.link_lost(item.reason) if lost else self.adapter.link_back(item.state == "fresh")
+                )
             else:
-                text = f"A line from the agent could not be used: {item.reason}. It was left out; the session goes on."  # type: ignore[union-attr]
-                self.feed(ev.NoticeRaised(text, "warning", item.text))  # type: ignore[union-attr]
+                text = f"A line from the agent could not be used: {item.reason}. It was left out; the session goes on."
+                self.feed(ev.NoticeRaised(text, "warning", item.text))
         self._publish()
 
     def _take(self, step: Step) -> None:
@@ -169,6 +185,12 @@ class Controller:
             self.feed(event)
         for value in step.messages:
             self._outgoing.send_nowait(value)
+        for wake in step.wakes:
+            self._wakes.set(wake)
+
+    def _woken(self, key: str) -> None:
+        self._take(self.adapter.woke(key))
+        self._publish()
 
     def feed(self, event: ev.Event) -> None:
         """Reduce one event and apply what it leads to. Listeners are told by the next :meth:`_publish`."""
@@ -212,6 +234,9 @@ class Controller:
         elif isinstance(event, ev.TurnStarted):
             self._opening = ""
         elif isinstance(event, ev.SessionStarted):
+            self._ready.set()
+        elif isinstance(event, ev.StartRefused):
+            self._refused = event
             self._ready.set()
         elif isinstance(event, ev.SessionEnded):
             self._ended_well = True

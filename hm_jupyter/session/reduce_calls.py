@@ -32,7 +32,18 @@ def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:
         # an id used again in a later turn is another call
         known = ToolEntry(f"t{t.state.turn}:{e.call_id}", t.state.turn, e.call_id)
     changes: dict[str, Any] = {"call_id": e.call_id}
-    for name in ("name", "title", "category", "input", "diffs", "images", "exit_code"):
+    for name in (
+        "name",
+        "title",
+        "category",
+        "input",
+        "diffs",
+        "images",
+        "exit_code",
+        "parent",
+        "locations",
+        "cancelable",
+    ):
         value = getattr(e, name)
         if value is not None:
             changes[name] = value
@@ -115,9 +126,21 @@ def question_requested(t: Transcript, e: ev.QuestionRequested, now: float) -> li
     known = call_entry(t, e.call_id)
     # the question takes the place of the call that asks it
     entry_id = known.id if known is not None else f"t{t.state.turn}:{e.call_id}"
-    entry = QuestionEntry(entry_id, t.state.turn, e.call_id, e.text, list(e.choices))
+    entry = QuestionEntry(
+        entry_id, t.state.turn, e.call_id, e.text, list(e.choices), form=e.form, url=e.url, source=e.source
+    )
     request = PendingQuestion(
-        e.request_id, e.call_id, t.state.turn, e.text, list(e.choices), e.multi, e.free, since=now
+        e.request_id,
+        e.call_id,
+        t.state.turn,
+        e.text,
+        list(e.choices),
+        e.multi,
+        e.free,
+        e.form,
+        e.url,
+        e.source,
+        since=now,
     )
     return [Put(entry), _pending(t, [*without(t.state.pending, e.request_id), request])]
 

@@ -63,6 +63,10 @@ def _session_started(t: Transcript, e: ev.SessionStarted, now: float) -> list[Op
     return [*ops, State(patch)]
 
 
+def _start_refused(t: Transcript, e: ev.StartRefused, now: float) -> list[Op]:
+    return [State({"auth": list(e.sign_in)})] if e.sign_in else []  # whoever waits for the start raises the reason
+
+
 def _session_updated(t: Transcript, e: ev.SessionUpdated, now: float) -> list[Op]:
     patch = {k: v for k, v in e.changes.items() if k in STATE_FIELDS and getattr(t.state, k) != v}
     return [State(patch)] if patch else []
@@ -150,13 +154,16 @@ def _message_updated(t: Transcript, e: ev.MessageUpdated, now: float) -> list[Op
         ended = now if e.final and entry.ended is None else entry.ended
         return [Put(replace(entry, text=entry.text if text is None else text, open=not e.final, ended=ended))]
     if isinstance(entry, MessageEntry):
-        return [Put(replace(entry, text=entry.text if text is None else text, open=not e.final))]
-    if not text:
+        images = entry.images if e.images is None else e.images
+        return [Put(replace(entry, text=entry.text if text is None else text, open=not e.final, images=images))]
+    if not text and not e.images:
         return []  # an empty message leaves no trace
     if e.role == "thought":
         ended = now if e.final else None
-        return [Put(ThoughtEntry("m:" + e.message_id, t.state.turn, text, not e.final, now, ended))]
-    return [Put(MessageEntry("m:" + e.message_id, t.state.turn, text, not e.final))]
+        return [Put(ThoughtEntry("m:" + e.message_id, t.state.turn, text or Rope(), not e.final, now, ended))]
+    return [
+        Put(MessageEntry("m:" + e.message_id, t.state.turn, text or Rope(), not e.final, images=list(e.images or [])))
+    ]
 
 
 def _user_read(t: Transcript, e: ev.MessageUpdated, now: float) -> list[Op]:
@@ -181,7 +188,24 @@ def _usage(t: Transcript, e: ev.UsageReported, now: float) -> list[Op]:
 
 
 def _plan(t: Transcript, e: ev.PlanUpdated, now: float) -> list[Op]:
-    return [Put(PlanEntry(f"plan:{t.state.turn}", t.state.turn, e.items))]
+    return [Put(PlanEntry(_plan_id(t, e.plan_id), t.state.turn, e.items, e.markdown))]
+
+
+def _plan_id(t: Transcript, plan_id: str) -> str:
+    return f"plan:{t.state.turn}:{plan_id}" if plan_id else f"plan:{t.state.turn}"
+
+
+def _plan_removed(t: Transcript, e: ev.PlanRemoved, now: float) -> list[Op]:
+    entry = t.entries.get(_plan_id(t, e.plan_id))
+    return [Put(replace(entry, removed=True))] if isinstance(entry, PlanEntry) else []
+
+
+def _link(t: Transcript, e: ev.LinkChanged, now: float) -> list[Op]:
+    if t.state.status == "ended":
+        return []
+    state = replace(t.state, link="" if e.up else e.reason or "The connection was lost.")
+    running = running_turn(t) is not None
+    return [State({"link": state.link, "status": status_of(state, running=running, pending=state.pending)})]
 
 
 def _compaction_started(t: Transcript, e: ev.CompactionStarted, now: float) -> list[Op]:
@@ -214,9 +238,11 @@ def _command_answered(t: Transcript, e: ev.CommandAnswered, now: float) -> list[
 
 _REDUCERS: dict[type, Callable[[Transcript, Any, float], list[Op]]] = {
     ev.SessionStarted: _session_started,
+    ev.StartRefused: _start_refused,
     ev.SessionUpdated: _session_updated,
     ev.SessionEnded: _session_ended,
     ev.AgentExited: _agent_exited,
+    ev.LinkChanged: _link,
     ev.TurnStarted: _turn_started,
     ev.TurnEnded: _turn_ended,
     ev.MessageSent: _message_sent,
@@ -232,6 +258,7 @@ _REDUCERS: dict[type, Callable[[Transcript, Any, float], list[Op]]] = {
     ev.DecisionSent: reduce_calls.decision_sent,
     ev.UsageReported: _usage,
     ev.PlanUpdated: _plan,
+    ev.PlanRemoved: _plan_removed,
     ev.CompactionStarted: _compaction_started,
     ev.CompactionEnded: _compaction_ended,
     ev.NoticeRaised: _notice_raised,

@@ -73,6 +73,8 @@ def status_of(state: SessionState, *, running: bool, pending: list[Pending]) -> 
     """The session's status, derived."""
     if state.status == "ended":
         return "ended"
+    if state.link:
+        return "offline"
     if any(p.state == "waiting" for p in pending):
         return "waiting"
     if running:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 
 @dataclass(slots=True)
@@ -35,7 +35,18 @@ class Message:
     value: Any
 
 
-Received = Union[Message, BadLine]
+@dataclass(slots=True)
+class Link:
+    """The connection itself changed. ``lost``: it broke, and is being made again (``reason`` for people). ``back``: the
+    same connection goes on, though something may have been lost. ``fresh``: a new connection, on which the protocol must
+    begin anew; what was sent meanwhile and could not be delivered is gone.
+    """
+
+    state: Literal["lost", "back", "fresh"]
+    reason: str = ""
+
+
+Received = Union[Message, BadLine, Link]
 
 
 class Transport(ABC):

@@ -103,7 +103,7 @@ class LineDecoder:
         out.append(BadLine(f"the line is longer than {_size(self._max)}, so it was skipped", excerpt(head)))
 
 
-def decode(line: bytes) -> Received:
+def decode(line: bytes) -> Message | BadLine:
     """One line (without its ``\\n``) as a message or a bad line."""
     try:
         return Message(from_json(line, allow_inf_nan=False))
@@ -123,7 +123,7 @@ def excerpt(line: bytes) -> str:
     return line[: 4 * EXCERPT].decode("utf-8", "replace")[:EXCERPT]
 
 
-def _decode_odd(line: bytes, error: ValueError) -> Received:
+def _decode_odd(line: bytes, error: ValueError) -> Message | BadLine:
     """What the fast parser refused: a mendable deviation, or no JSON."""
     if "recursion limit" in str(error):
         return BadLine("the line is JSON nested too deeply", excerpt(line))
