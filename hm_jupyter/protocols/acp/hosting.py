@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...events import Event, ToolOutputAppended
 from ..base import HostCall, HostFailure, Step
 from ..jsonrpc import CANCELLED, INTERNAL_ERROR, INVALID_PARAMS, Peer, RpcId
+from .updates import Updates
 
 NOT_FOUND = -32002  # ACP v1, "Error codes": resource not found
 _CODES = {
@@ -22,7 +22,6 @@ _CODES = {
     "failed": INTERNAL_ERROR,
     "cancelled": CANCELLED,
 }
-KEPT = 256 * 1024  # characters of a terminal's output kept until the agent says which call shows it
 
 
 class Invalid(Exception):
@@ -39,11 +38,10 @@ class _Call:
 
 @dataclass(slots=True)
 class _Terminal:
-    """One of ours. ``early``: what it wrote before a tool call was known that shows it."""
+    """One of ours. ``alive``: a process runs in it, as far as we know; ``fresh``: it is of the turn that runs."""
 
     alive: bool = False
-    early: str = ""
-    fresh: bool = True  # of the turn that runs
+    fresh: bool = True
 
 
 class Hosting:
@@ -51,17 +49,15 @@ class Hosting:
 
     Args:
         peer: who answers.
-        call_of: the id of the tool call that shows a terminal, "" where none is known.
+        updates: who shows what a terminal of ours wrote.
         missing_is_empty: a file that is not there is read as empty. Gemini CLI cannot create a file otherwise: it
             does not recognise the error it asks for.
         read: whether reading files was offered.
     """
 
-    def __init__(
-        self, peer: Peer, call_of: Callable[[str], str], *, missing_is_empty: bool = False, read: bool = True
-    ) -> None:
+    def __init__(self, peer: Peer, updates: Updates, *, missing_is_empty: bool = False, read: bool = True) -> None:
         self._peer = peer
-        self._call_of = call_of
+        self._updates = updates
         self._missing_is_empty = missing_is_empty
         self._calls: dict[str, _Call] = {}
         self._terminals: dict[str, _Terminal] = {}
@@ -142,27 +138,12 @@ class Hosting:
             return
         if terminal is not None and call.name == "terminal_create":
             terminal.alive = True
-        elif terminal is not None and (call.name == "terminal_wait" or result.get("exit")):
-            terminal.alive = False
+        elif terminal is not None and call.name in ("terminal_wait", "terminal_output"):
+            ended = result if call.name == "terminal_wait" else result.get("exit")
+            if isinstance(ended, dict):
+                terminal.alive = False
+                self._updates.host_exit(call.terminal_id, ended.get("code"), step.events)
         self._peer.answer(step, call.rpc_id, call.answer(result))
-
-    def output(self, terminal_id: str, text: str, out: list[Event]) -> None:
-        """A terminal wrote something. It is shown with the call that shows the terminal, as soon as one is known."""
-        call_id = self._call_of(terminal_id)
-        terminal = self._terminals.get(terminal_id)
-        if call_id:
-            if terminal is not None:
-                text, terminal.early = terminal.early + text, ""
-            if text:
-                out.append(ToolOutputAppended(call_id, text))
-        elif terminal is not None:
-            terminal.early = (terminal.early + text)[-KEPT:]
-
-    def updated(self, out: list[Event]) -> None:
-        """The agent told something: perhaps which call shows a terminal."""
-        for terminal_id, terminal in self._terminals.items():
-            if terminal.early:
-                self.output(terminal_id, "", out)
 
     # ---- its requests ----------------------------------------------------------------------------------------------
 
@@ -194,7 +175,7 @@ class Hosting:
             "env": _environment(p.get("env")),
             "cwd": cwd if isinstance(cwd, str) and cwd else None,
             "output_limit": _count(p, "outputByteLimit"),
-            "call_id": self._call_of(terminal_id),
+            "call_id": self._updates.calls.of_terminal(terminal_id),
         }
         self._terminals[terminal_id] = _Terminal()
         return call, lambda result: {"terminalId": terminal_id}
