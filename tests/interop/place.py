@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,17 +25,24 @@ TAG = "HM_INTEROP_ROW"
 class Started:
     """A helper process (the scripted model, a server): started, waited for, ended."""
 
-    def __init__(self, argv: list[str], env: dict[str, str], ready: str, log: Path, patience: float = 60.0) -> None:
+    def __init__(self, argv: list[str], env: dict[str, str], ready: str | int, log: Path) -> None:
+        """``ready``: a pattern in what it says, or the port it listens on."""
         self._log = log
-        with log.open("wb") as out:
+        with log.open("ab") as out:
             self.process = subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        deadline = time.monotonic() + patience
-        while (match := re.search(ready, self.said())) is None:
+        deadline = time.monotonic() + 60
+        while not self._ready(ready):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.end()
                 raise RuntimeError(f"{Path(argv[0]).name} did not get ready. It said: {self.said()[-800:]}")
             time.sleep(0.05)
-        self.match = match
+
+    def _ready(self, how: str | int) -> bool:
+        if isinstance(how, str):
+            return re.search(how, self.said()) is not None
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex(("127.0.0.1", how)) == 0
 
     def said(self) -> str:
         return self._log.read_text(errors="replace")
@@ -55,6 +63,8 @@ class Place(AbstractContextManager["Place"]):
         self.row = row
         self.tag = uuid4().hex
         self.model = ""
+        self.port = _free_port()
+        self.server: Started | None = None
         self._helpers: list[Started] = []
 
     def __enter__(self) -> Place:
@@ -67,6 +77,8 @@ class Place(AbstractContextManager["Place"]):
                 self.model = self._model()
             self._files("files", self.home)
             self._files("work", self.work)
+            if "server" in self.row.raw:
+                self.serve()
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -78,9 +90,20 @@ class Place(AbstractContextManager["Place"]):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def fill(self, text: str) -> str:
-        return self.row.fill(text, home=str(self.home), work=str(self.work), model=self.model)
+        return self.row.fill(text, home=str(self.home), work=str(self.work), model=self.model, port=str(self.port))
 
-    def argv(self) -> list[str]:
+    def serve(self) -> None:
+        """Start the row's server (again, on the same port, if it was ended)."""
+        argv = [self.fill(part) for part in self.row.raw["server"]]
+        if self.server is not None:
+            self._helpers.remove(self.server)
+        (self.folder / "server.log").unlink(missing_ok=True)
+        self.server = self.start(argv, self.row.raw.get("ready", self.port), "server")
+
+    def agent(self) -> str | list[str]:
+        """What ``hm.connect`` is given: the command, or the address of the server."""
+        if "url" in self.row.raw:
+            return self.fill(self.row.raw["url"])
         return [self.fill(part) for part in self.row.raw["argv"]]
 
     def environment(self) -> dict[str, str | None]:
@@ -98,7 +121,7 @@ class Place(AbstractContextManager["Place"]):
         whole: dict[str, str | None] = {**os.environ, **laid}
         return {name: value for name, value in whole.items() if value is not None}
 
-    def start(self, argv: list[str], ready: str, name: str, more: dict[str, str] | None = None) -> Started:
+    def start(self, argv: list[str], ready: str | int, name: str, more: dict[str, str] | None = None) -> Started:
         env = {**self.whole_environment(), **(more or {})}
         helper = Started(argv, env, ready, self.folder / f"{name}.log")
         self._helpers.append(helper)
@@ -122,7 +145,9 @@ class Place(AbstractContextManager["Place"]):
     def _model(self) -> str:
         argv = [sys.executable, str(SHARED / "agents" / "mock_llm.py"), "--port", "0"]
         model = self.start(argv, r"http://127\.0\.0\.1:\d+", "model", self.row.raw.get("model_env"))
-        return str(model.match[0])
+        found = re.search(r"http://127\.0\.0\.1:\d+", model.said())
+        assert found is not None
+        return found[0]
 
     def _files(self, key: str, folder: Path) -> None:
         for name, source in self.row.raw.get(key, {}).items():
@@ -130,3 +155,9 @@ class Place(AbstractContextManager["Place"]):
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text.replace(MODEL_PORT, self.model.removeprefix("http://") or MODEL_PORT))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -76,12 +76,15 @@ def rows() -> dict[str, Row]:
     found: dict[str, Row] = {}
     table: dict[str, dict[str, Any]] = tomllib.loads((HERE / "agents.toml").read_text())
     for name, raw in table.items():
-        base = table[raw["like"]] if "like" in raw else {}
-        found[name] = Row(name, {**base, **raw})
+        found[name] = Row(name, _whole(table, raw))
     return found
+
+
+def _whole(table: dict[str, dict[str, Any]], raw: dict[str, Any]) -> dict[str, Any]:
+    return {**(_whole(table, table[raw["like"]]) if "like" in raw else {}), **raw}
 
 
 def expected() -> dict[str, dict[str, Any]]:
     """``expected.toml``: by row and step, what is to come of it (a text, or a list of texts any of which will do)."""
     table: dict[str, dict[str, Any]] = tomllib.loads((HERE / "expected.toml").read_text())
-    return {name: {**(table[raw["like"]] if "like" in raw else {}), **raw} for name, raw in table.items()}
+    return {name: _whole(table, raw) for name, raw in table.items()}

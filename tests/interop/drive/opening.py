@@ -12,12 +12,15 @@ from ..place import Place
 
 def open_row(place: Place, **options: Any) -> Session:
     """A session with the agent of ``place``; ``options`` are further arguments of ``connect``."""
-    wait = max(90.0, place.row.patience)
+    agent, raw = place.agent(), place.row.raw
+    if isinstance(agent, str):
+        options["token"] = raw.get("token")
+    else:
+        options["env"] = place.environment()
     return hm_jupyter.connect(
-        place.argv(),
-        protocol="acp",
+        agent,
+        protocol=raw.get("protocol", "acp"),
         cwd=place.work,
-        env=place.environment(),
-        start_timeout=wait,
+        start_timeout=max(90.0, place.row.patience),
         **options,
     )

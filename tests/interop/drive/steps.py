@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import psutil
-
 from hm_jupyter.errors import HmError
 from hm_jupyter.session.session import Session
 from hm_jupyter.session.turn import Turn
@@ -33,13 +31,15 @@ MARKERS = {
     "busy2": "[[mock:text]]",
     "big": "[[mock:big]]",
     "load": "[[mock:text]]",
+    "cut": "[[mock:slow]]",
+    "cut2": "[[mock:text]]",
     "killed": "[[mock:slow]]",
 }
 """What the scripted model is asked, step by step. A row without it has prompts of its own, or none for a step."""
 
 STEPS = (
     "start", "allow", "deny", "note", "cancel_text", "cancel_tool", "cancel_ask", "busy", "mode", "model", "big",
-    "closed", "load", "killed", "notices",
+    "closed", "load", "cut", "killed", "notices",
 )  # fmt: skip
 
 NOTHING = "n.a."
@@ -232,7 +232,34 @@ class Drive:
             facts.append(f"PROMPT SHOWN {len(prompts)} TIMES")
         return ", ".join(facts)
 
+    def cut(self) -> str:
+        """A remote agent's server dies in mid-turn and comes back: told, and made good, without a new session of ours."""
+        if self.place.server is None:
+            return NOTHING
+        session = self._session
+        if session.closed:
+            session = self._open()
+        turn = self._start("cut")
+        self._until(turn, lambda: self._text(turn), allow=True)
+        if turn.done:
+            return "over too soon"
+        self.place.server.end()
+        facts = ["offline" if self._wait(lambda: session.state.status == "offline", 10) else "NEVER NOTICED"]
+        self.place.serve()
+        back = self._wait(lambda: session.state.status != "offline", self.patience)
+        facts.append(f"back {session.state.status}" if back else "NEVER BACK")
+        self._until(turn, lambda: False, allow=True)
+        facts.append(self._stop(turn))
+        if session.closed:
+            return ", ".join(facts)
+        again, _ = self._turn("cut2", allow=True)
+        facts += ["then", self._stop(again), "text" if again.text else "no text"]
+        session.close()
+        return ", ".join(facts)
+
     def killed(self) -> str:
+        if self.place.server is not None:
+            return NOTHING
         session = self._session
         if session.closed:
             session = self._open()
@@ -369,9 +396,8 @@ class Drive:
 
     def _pid(self, session: Session) -> int:
         pid = getattr(session.controller.transport, "pid", None)
-        if pid is None:  # not a process of ours: end the server's
-            pid = self.place.server_pid()
-        return psutil.Process(pid).pid
+        assert isinstance(pid, int), "the agent is no process of ours"
+        return pid
 
 
 __all__ = ["NOTHING", "STEPS", "Drive"]
