@@ -119,8 +119,6 @@ class AcpAdapter(Adapter, Handler):
             turns.say(command, step)
         elif isinstance(command, Abort):
             turns.abort(step)
-            if self._hosting is not None:
-                self._hosting.stop_asking(step)
             step.events.append(CommandAnswered(command.id, True))
         elif isinstance(command, Approve):
             rpc_id, result = context.permissions.decide(command, step.events)

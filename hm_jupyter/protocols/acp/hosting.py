@@ -36,14 +36,6 @@ class _Call:
     answer: Callable[[dict[str, Any]], Any]
 
 
-@dataclass(slots=True)
-class _Terminal:
-    """One of ours. ``alive``: a process runs in it, as far as we know; ``fresh``: it is of the turn that runs."""
-
-    alive: bool = False
-    fresh: bool = True
-
-
 class Hosting:
     """The host's side of one connection.
 
@@ -60,7 +52,7 @@ class Hosting:
         self._updates = updates
         self._missing_is_empty = missing_is_empty
         self._calls: dict[str, _Call] = {}
-        self._terminals: dict[str, _Terminal] = {}
+        self._terminals: set[str] = set()
         self._made = 0
         self._handlers: dict[str, Callable[[dict[str, Any]], tuple[HostCall, Callable[[dict[str, Any]], Any]]]] = {
             "fs/write_text_file": self._write,
@@ -100,23 +92,11 @@ class Hosting:
                 return True
         return False
 
-    def stop_asking(self, step: Step) -> None:
-        """The turn is being stopped: what may still wait for a person's leave is not to be done any more."""
-        for call_id in [i for i, call in self._calls.items() if call.name in ("write_file", "terminal_create")]:
-            self._drop(call_id, step)
-
-    def end_turn(self, step: Step, *, cancelled: bool) -> None:
-        """The turn is over. Of a cancelled one nothing may go on: agents leave their terminals running."""
-        for terminal_id, terminal in self._terminals.items():
-            if terminal.fresh and terminal.alive and cancelled:
-                step.calls.append(self._call("terminal_kill", terminal_id=terminal_id))
-            terminal.fresh = False
-
     def forget(self, step: Step) -> None:
         """The connection is gone, and with it whoever used these."""
         step.dropped.extend(self._calls)
         self._calls.clear()
-        for terminal_id in self._terminals:
+        for terminal_id in sorted(self._terminals):
             step.calls.append(self._call("terminal_release", terminal_id=terminal_id))
         self._terminals.clear()
 
@@ -127,22 +107,17 @@ class Hosting:
         call = self._calls.pop(call_id, None)
         if call is None:
             return  # withdrawn meanwhile, or one of ours that nobody waits for
-        terminal = self._terminals.get(call.terminal_id)
         if isinstance(result, HostFailure):
             if call.name == "terminal_create":
-                self._terminals.pop(call.terminal_id, None)
+                self._terminals.discard(call.terminal_id)
             if call.name == "read_file" and result.kind == "not_found" and self._missing_is_empty:
                 self._peer.answer(step, call.rpc_id, {"content": ""})
             else:
                 self._peer.fail(step, call.rpc_id, _CODES.get(result.kind, INTERNAL_ERROR), result.message)
             return
-        if terminal is not None and call.name == "terminal_create":
-            terminal.alive = True
-        elif terminal is not None and call.name in ("terminal_wait", "terminal_output"):
-            ended = result if call.name == "terminal_wait" else result.get("exit")
-            if isinstance(ended, dict):
-                terminal.alive = False
-                self._updates.host_exit(call.terminal_id, ended.get("code"), step.events)
+        ended = {"terminal_wait": result, "terminal_output": result.get("exit")}.get(call.name)
+        if isinstance(ended, dict):
+            self._updates.host_exit(call.terminal_id, ended.get("code"), step.events)
         self._peer.answer(step, call.rpc_id, call.answer(result))
 
     # ---- its requests ----------------------------------------------------------------------------------------------
@@ -177,7 +152,7 @@ class Hosting:
             "output_limit": _count(p, "outputByteLimit"),
             "call_id": self._updates.calls.of_terminal(terminal_id),
         }
-        self._terminals[terminal_id] = _Terminal()
+        self._terminals.add(terminal_id)
         return call, lambda result: {"terminalId": terminal_id}
 
     def _output(self, p: dict[str, Any]) -> tuple[HostCall, Callable[[dict[str, Any]], Any]]:
@@ -196,7 +171,7 @@ class Hosting:
 
     def _release(self, p: dict[str, Any]) -> tuple[HostCall, Callable[[dict[str, Any]], Any]]:
         terminal_id = self._known(p)
-        del self._terminals[terminal_id]  # the id is not valid any more, whatever is still shown of it
+        self._terminals.discard(terminal_id)  # the id is not valid any more, whatever is still shown of it
         return self._call("terminal_release", terminal_id=terminal_id), _nothing
 
     def _known(self, p: dict[str, Any]) -> str:
@@ -208,7 +183,7 @@ class Hosting:
     def _drop(self, call_id: str, step: Step) -> None:
         call = self._calls.pop(call_id)
         if call.name == "terminal_create":
-            self._terminals.pop(call.terminal_id, None)
+            self._terminals.discard(call.terminal_id)
         step.dropped.append(call_id)
         self._peer.fail(step, call.rpc_id, CANCELLED, "Given up.")
 
