@@ -30,10 +30,13 @@ class _Waiting:
 class Elicitations:
     """The questions that wait for an answer.
 
-    ``source`` names the agent, for the person must see who asks.
+    Args:
+        version: 1 or 2, as negotiated; the two do not differ here.
+        source: the agent's name, for the person must see who asks.
     """
 
-    def __init__(self, source: str = "") -> None:
+    def __init__(self, version: int = 1, source: str = "") -> None:
+        self._version = version
         self.source = source
         self._waiting: dict[str, _Waiting] = {}
         self._pages: dict[str, str] = {}  # elicitationId to URL
@@ -84,10 +87,9 @@ class Elicitations:
         self._waiting.clear()
         return answers
 
-    def complete(self, params: Any, out: list[Event]) -> None:
+    def complete(self, elicitation_id: Any, out: list[Event]) -> None:
         """``elicitation/complete``: what a page was for is done. Ids that are not known are ignored."""
-        elicitation = read.fields(params).get("elicitationId")
-        url = self._pages.pop(elicitation, None) if isinstance(elicitation, str) else None
+        url = self._pages.pop(elicitation_id, None) if isinstance(elicitation_id, str) else None
         if url is not None:
             out.append(NoticeRaised("The agent says that what its page was for is done.", "info", url))
 
