@@ -111,7 +111,7 @@ async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Ses
     async def again(changes: Mapping[str, Any]) -> Session:
         return await _open(agent, {**given, "session": None, "resume": False, **changes})
 
-    session.reopen = again
+    session.reopen, session.agent = again, agent
     if launch.protocol != "hm":
         try:
             await configure(session, launch, given)
