@@ -186,7 +186,7 @@ def _folder(launch: Launch, cwd: str | Path | None) -> str:
 def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
     if launch.protocol == "hm":
         return HmAdapter(agent_approve=given["agent_approve"] or "ask")
-    from .protocols.acp.adapter import LATEST, AcpAdapter  # not loaded by who speaks hm RPC only
+    from .protocols.acp.adapter import AcpAdapter  # not loaded by who speaks hm RPC only
     from .protocols.acp.servers import servers
 
     known = launch.agent
@@ -200,7 +200,8 @@ def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
         client=("hm_jupyter", __version__),
         mcp_servers=servers(given["mcp_servers"]),
         roots=[str(Path(d).expanduser().resolve()) for d in given["directories"]],
-        resume=LATEST if given["resume"] else given["session"] or "",
+        resume=given["session"] or "",
+        latest=given["resume"],
         sign_in=given["sign_in"] or "",
         mode=given["mode"] or (known.mode if known is not None else ""),
         model=given["model"] or "",
