@@ -70,7 +70,7 @@ def find(
     command = [str(part) for part in agent]
     if not command or not command[0]:
         raise UsageError("The command is empty: give the program and its arguments, or nothing for the built-in agent.")
-    return Launch(Path(command[0]).name, command, protocol or "acp")
+    return Launch(_called(command), command, protocol or "acp")
 
 
 def named(text: str) -> str | list[str] | None:
@@ -124,6 +124,16 @@ def missing(launch: Launch, env: Mapping[str, str | None] | None = None) -> str:
 
 
 # ---- the kinds ---------------------------------------------------------------------------------------------------------
+
+
+def _called(command: Sequence[str]) -> str:
+    """A command's name for people: the program's, or what it is told to run where it only runs others."""
+    runners = r"(python|pypy)[\d.]*|node|bun|deno|npx|bunx|uvx|uv|pipx|env"
+    words = [w for w in command[1:] if not w.startswith("-") and w not in ("run", "tool", "exec") and "=" not in w]
+    name = Path(command[0]).name
+    if re.fullmatch(runners, name) and words:
+        name = Path(re.sub(r"(?<=.)@[^@/]*$", "", words[0])).name
+    return re.sub(r"\.(py|m?js|cjs|ts|exe)$", "", name) or name
 
 
 def _is_remote(name: str) -> bool:
@@ -181,8 +191,11 @@ def _remote(
     try:
         parts = urlsplit(url)
         port = parts.port
+        good = bool(parts.hostname) and parts.username is None
     except ValueError:
-        raise UsageError("That address cannot be read: write https://host/acp or wss://host/acp.") from None
+        good = False
+    if not good:
+        raise UsageError("That is no address: write https://host/acp or wss://host/acp, with no name or password in it.")
     if token is not None and not token.strip():
         raise UsageError("token= is empty: is the environment variable set where the kernel was started?")
     sent: Headers = headers
