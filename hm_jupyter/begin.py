@@ -42,7 +42,9 @@ async def configure(session: Session, launch: Launch, given: Mapping[str, Any]) 
         try:
             await session.controller.dispatch(command, via="python")
         except HmError as error:
-            raise UsageError(f"{launch.name} did not take {_what(command)}: {error}{_offered(session, command)}") from None
+            raise UsageError(
+                f"{launch.name} did not take {_what(command)}: {error}{_offered(session, command)}"
+            ) from None
     warning = unasked(state.mode, launch.agent)
     if warning and state.mode != given["mode"]:
         session.controller.announce(NoticeRaised(warning, "warning"))

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from . import __version__
 from .begin import configure, sign_in_help
 from .errors import AgentNotFound, NotSupported, SignInRequired, UsageError
-from . import __version__
 from .launch import Headers, Launch, environment, find, missing
 from .protocols.base import Adapter
 from .protocols.hm import HmAdapter
