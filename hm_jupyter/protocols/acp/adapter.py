@@ -25,14 +25,14 @@ from ...events import (
     UnknownReceived,
 )
 from ..base import Adapter, HostFailure, Step
-from ..jsonrpc import CANCELLED, METHOD_NOT_FOUND, Handler, Peer, RpcError, RpcId
+from ..jsonrpc import CANCELLED, INVALID_PARAMS, METHOD_NOT_FOUND, Handler, Peer, RpcError, RpcId
 from .asks import Asks
 from .context import Context, Setup
 from .elicit import Elicitations
 from .handshake import Again, Agent, Offer, Refused, Version, judge
 from .hosting import Hosting
 from .inbox import Inbox
-from .lifecycle import Lifecycle
+from .lifecycle import Lifecycle, Setting
 from .permission import Permissions
 from .turns import Turns
 from .turns_v1 import TurnsV1
@@ -121,8 +121,6 @@ class AcpAdapter(Adapter, Handler):
             turns.say(command, step)
         elif isinstance(command, Abort):
             turns.abort(step)
-            if self._hosting is not None:
-                self._hosting.stop_asking(step)
             step.events.append(CommandAnswered(command.id, True))
         elif isinstance(command, Approve):
             rpc_id, result = context.permissions.decide(command, step.events)
@@ -162,8 +160,8 @@ class AcpAdapter(Adapter, Handler):
     def host_output(self, terminal_id: str, text: str) -> Step:
         """A terminal of ours wrote something; it is shown with the call that shows the terminal."""
         step = Step()
-        if self._hosting is not None:
-            self._hosting.output(terminal_id, text, step.events)
+        if self._context is not None:
+            self._context.updates.host_output(terminal_id, text, step.events)
         return step
 
     # ---- from the agent ------------------------------------------------------------------------------------------------
@@ -175,14 +173,19 @@ class AcpAdapter(Adapter, Handler):
             if self._turns is not None and self._turns.stopping:
                 self._peer.answer(step, rpc_id, {"outcome": {"outcome": "cancelled"}})
             else:
-                context.permissions.request(rpc_id, params, step.events)
+                self._wrong(rpc_id, context.permissions.request(rpc_id, params, step.events), step)
         elif context is not None and method == "elicitation/create":
             if self._turns is not None and self._turns.stopping:
                 self._peer.answer(step, rpc_id, {"action": "cancel"})
             else:
-                context.elicitations.request(rpc_id, params, step.events)
+                self._wrong(rpc_id, context.elicitations.request(rpc_id, params, step.events), step)
         elif self._hosting is None or not self._hosting.request(rpc_id, method, params, step):
             self._peer.fail(step, rpc_id, METHOD_NOT_FOUND, f"Method not found: {method[:100]}")
+
+    def _wrong(self, rpc_id: RpcId, why: str | None, step: Step) -> None:
+        """What is wrong with a request, if anything, is told to the agent."""
+        if why is not None:
+            self._peer.fail(step, rpc_id, INVALID_PARAMS, why)
 
     def on_notification(self, method: str, params: dict[str, Any], raw: Any, step: Step) -> None:
         """Something the agent tells. What is not known is kept as it is, and never fatal."""
@@ -223,8 +226,6 @@ class AcpAdapter(Adapter, Handler):
             self._turns.state(update, step)
         else:
             context.updates.update(session_id, update, step.events)
-        if self._hosting is not None:
-            self._hosting.updated(step.events)
 
     # ---- the handshake ---------------------------------------------------------------------------------------------------
 
@@ -267,7 +268,7 @@ class AcpAdapter(Adapter, Handler):
         if self._offer.host and agent.version == 1:
             self._hosting = Hosting(
                 self._peer,
-                updates.calls.of_terminal,
+                updates,
                 missing_is_empty="missing_file_is_empty" in self._quirks,
                 read=self._offer.fs_read,
             )
@@ -283,8 +284,7 @@ class AcpAdapter(Adapter, Handler):
         assert context is not None and life is not None
         context.session_id = session_id
         told: list[Event] = []
-        if isinstance(result, dict):
-            context.updates.result(result, told)
+        context.updates.result(result, told)
         self._note_settings(context)
 
         def settled(step: Step) -> None:
@@ -306,9 +306,9 @@ class AcpAdapter(Adapter, Handler):
         self._inbox.end("")
         step.events.append(event)
 
-    def _wanted(self) -> list[SetMode | SetModel | SetOption]:
+    def _wanted(self) -> list[Setting]:
         setup = self._setup
-        wanted: list[SetMode | SetModel | SetOption] = []
+        wanted: list[Setting] = []
         if setup.model:
             wanted.append(SetModel(model=setup.model))
         wanted.extend(SetOption(option=name, value=value) for name, value in setup.options.items())
@@ -319,8 +319,8 @@ class AcpAdapter(Adapter, Handler):
     def _note_settings(self, context: Context) -> None:
         settings = context.updates.settings
         can = self.capabilities
-        can.set_mode, can.set_model = bool(settings.modes), bool(settings.models)
-        can.options = bool(settings.options)
+        can.set_mode, can.set_model = settings.modes, settings.models
+        can.effort, can.options = settings.effort, settings.options
 
     # ---- the connection ------------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from ...commands import (
 from ...errors import NotSupported
 from ...events import CommandAnswered, SessionStarted
 from ..base import Step
-from ..jsonrpc import DEADLINE, RpcError
+from ..jsonrpc import DEADLINE, RpcError, Then
 from .context import Context
 from .inbox import Inbox
 from .lifecycle import OPENING, SIGNING_IN, Lifecycle, gone_already
@@ -55,7 +55,7 @@ class Asks:
         """Send the request a command stands for. Raises ``NotSupported``."""
         agent = self._context.agent
         if isinstance(command, (SetMode, SetModel, SetOption)):
-            self._request(command, *self._life.setting(command), step)
+            self._life.change(command, self._answer(command), step)
         elif isinstance(command, ListSessions):
             _need(agent.listing, "list its sessions")
             self._list(command, step)
@@ -82,17 +82,19 @@ class Asks:
     def _request(
         self, command: Command, method: str, params: dict[str, Any], step: Step, *, seconds: float = DEADLINE
     ) -> None:
+        self._context.peer.request(step, method, params, self._answer(command), seconds=seconds)
+
+    @staticmethod
+    def _answer(command: Command) -> Then:
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
             if error is None:
-                if isinstance(command, (SetMode, SetModel, SetOption)):
-                    self._life.set(command, result, step.events)
                 step.events.append(CommandAnswered(command.id, True, result))
             elif isinstance(command, (CloseSession, DeleteSession)) and gone_already(error):
                 step.events.append(CommandAnswered(command.id, True))
             else:
                 step.events.append(CommandAnswered(command.id, False, error=why(error)))
 
-        self._context.peer.request(step, method, params, answered, seconds=seconds)
+        return answered
 
     def _list(self, command: ListSessions, step: Step) -> None:
         def done(sessions: list[dict[str, Any]], error: RpcError | None, step: Step) -> None:
@@ -129,15 +131,12 @@ class Asks:
 
     def _cancel_work(self, command: CancelWork, step: Step) -> None:
         """One piece of work, where the agent says that it can be stopped (ACP v2, tool_call/cancel, terminal/cancel)."""
-        _need(self._context.version == 2, "stop one piece of work alone: stop the whole turn")
-        if command.kind == "subagent":
-            self._context.peer.notify(step, "session/cancel", {"sessionId": command.work})
+        method, params, answered = self._context.updates.cancel_work(command, self._context.session_id)
+        if answered:
+            self._request(command, method, params, step)
+        else:
+            self._context.peer.notify(step, method, params)
             step.events.append(CommandAnswered(command.id, True))
-            return
-        method, name = {"tool": ("tool_call/cancel", "toolCallId"), "terminal": ("terminal/cancel", "terminalId")}[
-            command.kind
-        ]
-        self._request(command, method, {"sessionId": self._context.session_id, name: command.work}, step)
 
 
 def _need(has: bool, what: str) -> None:

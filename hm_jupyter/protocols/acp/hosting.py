@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...events import Event, ToolOutputAppended
 from ..base import HostCall, HostFailure, Step
 from ..jsonrpc import CANCELLED, INTERNAL_ERROR, INVALID_PARAMS, Peer, RpcId
+from .updates import Updates
 
 NOT_FOUND = -32002  # ACP v1, "Error codes": resource not found
 _CODES = {
@@ -22,7 +22,6 @@ _CODES = {
     "failed": INTERNAL_ERROR,
     "cancelled": CANCELLED,
 }
-KEPT = 256 * 1024  # characters of a terminal's output kept until the agent says which call shows it
 
 
 class Invalid(Exception):
@@ -37,34 +36,23 @@ class _Call:
     answer: Callable[[dict[str, Any]], Any]
 
 
-@dataclass(slots=True)
-class _Terminal:
-    """One of ours. ``early``: what it wrote before a tool call was known that shows it."""
-
-    alive: bool = False
-    early: str = ""
-    fresh: bool = True  # of the turn that runs
-
-
 class Hosting:
     """The host's side of one connection.
 
     Args:
         peer: who answers.
-        call_of: the id of the tool call that shows a terminal, "" where none is known.
+        updates: who shows what a terminal of ours wrote.
         missing_is_empty: a file that is not there is read as empty. Gemini CLI cannot create a file otherwise: it
             does not recognise the error it asks for.
         read: whether reading files was offered.
     """
 
-    def __init__(
-        self, peer: Peer, call_of: Callable[[str], str], *, missing_is_empty: bool = False, read: bool = True
-    ) -> None:
+    def __init__(self, peer: Peer, updates: Updates, *, missing_is_empty: bool = False, read: bool = True) -> None:
         self._peer = peer
-        self._call_of = call_of
+        self._updates = updates
         self._missing_is_empty = missing_is_empty
         self._calls: dict[str, _Call] = {}
-        self._terminals: dict[str, _Terminal] = {}
+        self._terminals: set[str] = set()
         self._made = 0
         self._handlers: dict[str, Callable[[dict[str, Any]], tuple[HostCall, Callable[[dict[str, Any]], Any]]]] = {
             "fs/write_text_file": self._write,
@@ -104,23 +92,11 @@ class Hosting:
                 return True
         return False
 
-    def stop_asking(self, step: Step) -> None:
-        """The turn is being stopped: what may still wait for a person's leave is not to be done any more."""
-        for call_id in [i for i, call in self._calls.items() if call.name in ("write_file", "terminal_create")]:
-            self._drop(call_id, step)
-
-    def end_turn(self, step: Step, *, cancelled: bool) -> None:
-        """The turn is over. Of a cancelled one nothing may go on: agents leave their terminals running."""
-        for terminal_id, terminal in self._terminals.items():
-            if terminal.fresh and terminal.alive and cancelled:
-                step.calls.append(self._call("terminal_kill", terminal_id=terminal_id))
-            terminal.fresh = False
-
     def forget(self, step: Step) -> None:
         """The connection is gone, and with it whoever used these."""
         step.dropped.extend(self._calls)
         self._calls.clear()
-        for terminal_id in self._terminals:
+        for terminal_id in sorted(self._terminals):
             step.calls.append(self._call("terminal_release", terminal_id=terminal_id))
         self._terminals.clear()
 
@@ -131,38 +107,18 @@ class Hosting:
         call = self._calls.pop(call_id, None)
         if call is None:
             return  # withdrawn meanwhile, or one of ours that nobody waits for
-        terminal = self._terminals.get(call.terminal_id)
         if isinstance(result, HostFailure):
             if call.name == "terminal_create":
-                self._terminals.pop(call.terminal_id, None)
+                self._terminals.discard(call.terminal_id)
             if call.name == "read_file" and result.kind == "not_found" and self._missing_is_empty:
                 self._peer.answer(step, call.rpc_id, {"content": ""})
             else:
                 self._peer.fail(step, call.rpc_id, _CODES.get(result.kind, INTERNAL_ERROR), result.message)
             return
-        if terminal is not None and call.name == "terminal_create":
-            terminal.alive = True
-        elif terminal is not None and (call.name == "terminal_wait" or result.get("exit")):
-            terminal.alive = False
+        ended = {"terminal_wait": result, "terminal_output": result.get("exit")}.get(call.name)
+        if isinstance(ended, dict):
+            self._updates.host_exit(call.terminal_id, ended.get("code"), step.events)
         self._peer.answer(step, call.rpc_id, call.answer(result))
-
-    def output(self, terminal_id: str, text: str, out: list[Event]) -> None:
-        """A terminal wrote something. It is shown with the call that shows the terminal, as soon as one is known."""
-        call_id = self._call_of(terminal_id)
-        terminal = self._terminals.get(terminal_id)
-        if call_id:
-            if terminal is not None:
-                text, terminal.early = terminal.early + text, ""
-            if text:
-                out.append(ToolOutputAppended(call_id, text))
-        elif terminal is not None:
-            terminal.early = (terminal.early + text)[-KEPT:]
-
-    def updated(self, out: list[Event]) -> None:
-        """The agent told something: perhaps which call shows a terminal."""
-        for terminal_id, terminal in self._terminals.items():
-            if terminal.early:
-                self.output(terminal_id, "", out)
 
     # ---- its requests ----------------------------------------------------------------------------------------------
 
@@ -194,9 +150,9 @@ class Hosting:
             "env": _environment(p.get("env")),
             "cwd": cwd if isinstance(cwd, str) and cwd else None,
             "output_limit": _count(p, "outputByteLimit"),
-            "call_id": self._call_of(terminal_id),
+            "call_id": self._updates.calls.of_terminal(terminal_id),
         }
-        self._terminals[terminal_id] = _Terminal()
+        self._terminals.add(terminal_id)
         return call, lambda result: {"terminalId": terminal_id}
 
     def _output(self, p: dict[str, Any]) -> tuple[HostCall, Callable[[dict[str, Any]], Any]]:
@@ -215,7 +171,7 @@ class Hosting:
 
     def _release(self, p: dict[str, Any]) -> tuple[HostCall, Callable[[dict[str, Any]], Any]]:
         terminal_id = self._known(p)
-        del self._terminals[terminal_id]  # the id is not valid any more, whatever is still shown of it
+        self._terminals.discard(terminal_id)  # the id is not valid any more, whatever is still shown of it
         return self._call("terminal_release", terminal_id=terminal_id), _nothing
 
     def _known(self, p: dict[str, Any]) -> str:
@@ -227,7 +183,7 @@ class Hosting:
     def _drop(self, call_id: str, step: Step) -> None:
         call = self._calls.pop(call_id)
         if call.name == "terminal_create":
-            self._terminals.pop(call.terminal_id, None)
+            self._terminals.discard(call.terminal_id)
         step.dropped.append(call_id)
         self._peer.fail(step, call.rpc_id, CANCELLED, "Given up.")
 

@@ -7,13 +7,13 @@ are not known here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Union
 
 from ...commands import SetMode, SetModel, SetOption
-from ...errors import NotSupported
-from ...events import AuthMethod, Event, NoticeRaised, SessionUpdated, StartRefused
+from ...errors import NotSupported, UsageError
+from ...events import AuthMethod, NoticeRaised, StartRefused
 from ..base import Step
-from ..jsonrpc import INVALID_PARAMS, LINK_LOST, TIMED_OUT, RpcError
+from ..jsonrpc import INVALID_PARAMS, LINK_LOST, TIMED_OUT, RpcError, Then
 from .context import Context
 from .handshake import auth_methods
 from .turns import AUTH_REQUIRED
@@ -22,6 +22,7 @@ OPENING = 300.0  # seconds a session may take to open: agents install, index and
 SIGNING_IN = 900.0  # seconds a person may take in a browser
 RESOURCE_NOT_FOUND = -32002
 
+Setting = Union[SetMode, SetModel, SetOption]
 Opened = Callable[[str, bool, Any, Step], None]
 
 
@@ -154,53 +155,58 @@ class Lifecycle:
     def _refuse(self, reason: str, step: Step, ways: list[AuthMethod] | None = None) -> None:
         self._refused(StartRefused(reason, list(ways or [])), step)
 
-    # ---- settings before the first prompt ---------------------------------------------------------------------------
+    # ---- settings --------------------------------------------------------------------------------------------------
 
-    def settle(self, wanted: list[SetMode | SetModel | SetOption], done: Callable[[Step], None], step: Step) -> None:
-        """Send settings one after the other, then call ``done``. One that is refused is said, loudly: a mode that asks
-        may be what somebody relies on."""
+    def settle(self, wanted: list[Setting], done: Callable[[Step], None], step: Step) -> None:
+        """Make settings one after the other, then call ``done``. One that cannot be made is said and does not stop the
+        rest: a mode that asks may be what somebody relies on."""
         if not wanted:
             done(step)
             return
-        command, rest = wanted[0], wanted[1:]
+
+        def made(result: Any, error: RpcError | None, step: Step) -> None:
+            if error is not None:
+                self._unsettled(wanted[0], error.text, step)
+            self.settle(wanted[1:], done, step)
+
         try:
-            method, params = self.setting(command)
-        except NotSupported as no:
-            step.events.append(NoticeRaised(f"The setting was not made: {no}", "warning"))
-            self.settle(rest, done, step)
+            self.change(wanted[0], made, step)
+        except (NotSupported, UsageError) as no:
+            self._unsettled(wanted[0], str(no), step)
+            self.settle(wanted[1:], done, step)
+
+    def change(self, command: Setting, then: Then, step: Step) -> None:
+        """Make one setting, which may take several requests; ``then`` gets the last result, or the first error.
+
+        Raises ``NotSupported`` and ``UsageError``."""
+        settings = self.context.updates.settings
+        if isinstance(command, SetMode):
+            messages = settings.set_mode(command)
+        elif isinstance(command, SetModel):
+            messages = settings.set_model(command)
+        else:
+            messages = settings.set_option(command)
+        self._send_all(list(messages), None, then, step)
+
+    def _send_all(self, messages: list[tuple[str, dict[str, Any]]], result: Any, then: Then, step: Step) -> None:
+        if not messages:
+            then(result, None, step)
             return
+        method, params = messages[0]
 
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
             if error is not None:
-                what = {"set_mode": "mode", "set_model": "model"}.get(command.type, "option")
-                text = f"The {what} could not be set: {error.text}. The session has the agent's own."
-                step.events.append(NoticeRaised(text, "warning"))
-            else:
-                self.set(command, result, step.events)
-            self.settle(rest, done, step)
+                then(None, error, step)
+                return
+            self.context.updates.settings.done(messages[0], result, step.events)
+            self._send_all(messages[1:], result, then, step)
 
-        self.context.peer.request(step, method, params, answered)
+        self.context.peer.request(step, method, {"sessionId": self.context.session_id, **params}, answered)
 
-    def setting(self, command: SetMode | SetModel | SetOption) -> tuple[str, dict[str, Any]]:
-        """The request for a setting. Raises ``NotSupported``."""
-        settings = self.context.updates.settings
-        if isinstance(command, SetMode):
-            method, params = settings.set_mode(command)
-        elif isinstance(command, SetModel):
-            method, params = settings.set_model(command)
-        else:
-            method, params = settings.set_option(command)
-        return method, {"sessionId": self.context.session_id, **params}
-
-    def set(self, command: SetMode | SetModel | SetOption, result: Any, out: list[Event]) -> None:
-        """A setting was made: the agent answers with all its options, or with nothing."""
-        told = result if isinstance(result, dict) else {}
-        if isinstance(told.get("configOptions"), list):
-            self.context.updates.result(told, out)
-        elif isinstance(command, SetMode):
-            out.append(SessionUpdated({"mode": command.mode}))
-        elif isinstance(command, SetModel) and command.model is not None:
-            out.append(SessionUpdated({"model": command.model}))
+    def _unsettled(self, command: Setting, reason: str, step: Step) -> None:
+        what = {"set_mode": "mode", "set_model": "model"}.get(command.type, "option")
+        text = f"The {what} was not set, and the session has the agent's own: {reason}"
+        step.events.append(NoticeRaised(text, "warning"))
 
     # ---- the rest --------------------------------------------------------------------------------------------------
 

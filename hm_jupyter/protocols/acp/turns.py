@@ -131,8 +131,9 @@ class Turns(ABC):
         self.running = Running(command.id)
         step.events.append(TurnStarted(command.id))
         context.updates.begin_turn(step.events)
-        shown = command.text if command.shown is None else command.shown
-        step.events.append(MessageUpdated(f"sent:{command.id}", "user", shown, final=True))
+        if context.version == 1:  # in v2 the agent says itself that it has read it
+            shown = command.text if command.shown is None else command.shown
+            step.events.append(MessageUpdated(f"sent:{command.id}", "user", shown, final=True))
         step.events.extend(NoticeRaised(text) for text in left_out)
         context.updates.own_prompt(command.text)
         self._send(self.running, blocks, step)
@@ -152,7 +153,7 @@ class Turns(ABC):
 
     def _close(self, reason: StopReason, error: str, step: Step) -> None:
         self.context.cancel_waiting(step)
-        self.context.updates.end_turn(step.events)
+        self.context.updates.end_turn(step.events, finished=reason == "end_turn")
         step.events.append(TurnEnded(reason, error))
 
     def _give_up(self, running: Running, step: Step) -> None:

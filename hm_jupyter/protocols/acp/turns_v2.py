@@ -6,7 +6,7 @@ Both generations of the draft are read: the answer ``{}`` or ``{"messageId"}``, 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from ...events import Background, SessionUpdated, StopReason, TurnStarted
 from ..base import Step, Wake
@@ -16,6 +16,13 @@ from .turns_v1 import stop_reason
 
 SETTLE = 3.0  # seconds an agent has to say "running" after it took a prompt and says that it is idle
 _IDLE = "acp:idle"
+
+Kind = Literal["tool", "terminal", "subagent", "other"]
+_WORK: dict[str, tuple[Kind, str]] = {
+    "terminal": ("terminal", "terminalId"),
+    "tool_call": ("tool", "toolCallId"),
+    "subagent": ("subagent", "sessionId"),
+}
 
 
 class TurnsV2(Turns):
@@ -45,7 +52,7 @@ class TurnsV2(Turns):
         """The prompt was taken in, or will never be."""
         if error is None:
             running.acked = True
-            self.context.updates.own_read(step.events)
+            self.context.updates.prompt_read(step.events)
             if self._idle is not None:
                 step.wakes.append(Wake(_IDLE, SETTLE))
             return
@@ -94,6 +101,9 @@ class TurnsV2(Turns):
         else:
             ended = (stop_reason(update.get("stopReason"), step), "")
         if running.busy:
+            if running.command_id and not running.acked:
+                running.acked = True
+                self.context.updates.prompt_read(step.events)
             report_usage(update.get("usage"), step)
             self._idle = None
             if running.failed:
@@ -112,13 +122,24 @@ class TurnsV2(Turns):
         for one in value:
             if not isinstance(one, dict):
                 continue
-            kind, name = {
-                "terminal": ("terminal", "terminalId"),
-                "tool_call": ("tool", "toolCallId"),
-                "subagent": ("subagent", "sessionId"),
-            }.get(str(one.get("type")), ("other", "id"))
+            kind, name = _WORK.get(str(one.get("type")), ("other", "id"))
             ident = one.get(name)
-            ident = ident if isinstance(ident, str) else ""
-            title, cancelable = self.context.updates.work(kind, ident)
-            found.append(Background(kind, ident, title or str(one.get("type", ""))[:60], cancelable))  # type: ignore[arg-type]
+            found.append(self._work(kind, ident if isinstance(ident, str) else "", str(one.get("type", ""))[:60]))
         step.events.append(SessionUpdated({"background": found}))
+
+    def _work(self, kind: Kind, ident: str, title: str) -> Background:
+        """One piece of it, with the name it is known by."""
+        updates = self.context.updates
+        shown = (
+            updates.calls.of_terminal(ident) if kind == "terminal" else f"sub:{ident}" if kind == "subagent" else ident
+        )
+        call = updates.calls.get(shown)
+        terminal = updates.calls.terminals.known(ident) if kind == "terminal" else None
+        if terminal is not None:
+            return Background(
+                kind, ident, terminal.command or (call.title if call else "") or title, terminal.cancelable
+            )
+        child = updates.children.get(ident) if kind == "subagent" else None
+        if child is not None:
+            return Background(kind, ident, child.prompt[:60] or title, child.cancelable)
+        return Background(kind, ident, (call.title if call else "") or title, call is not None and call.cancelable)
