@@ -13,6 +13,8 @@ export PYTHON
 NPM := $(PY) scripts/npm.py
 LAB_ARGS ?=
 PYTEST_ARGS ?=
+# Most tests wait for processes and kernels: two at a time take two thirds of the time, on two cores.
+JOBS ?= 2
 JS_SOURCES := $(shell find js/src js/package.json js/package-lock.json js/build.mjs -type f 2>/dev/null)
 BUNDLE := hm_jupyter/static/widget.js
 # Jupyter refuses to run as root unless told to; in a container that is who one is.
@@ -80,7 +82,7 @@ js: $(STAMPS)/test ## TypeScript's checker and vitest
 	$(NPM) test
 
 unit: $(STAMPS)/test $(BUNDLE) ## pytest: unit, golden, real kernels
-	$(BIN)/pytest tests --ignore=tests/browser $(PYTEST_ARGS)
+	$(BIN)/pytest tests --ignore=tests/browser --numprocesses $(JOBS) --dist load $(PYTEST_ARGS)
 
 notebooks: $(STAMPS)/test $(BUNDLE) ## nbval: the notebooks' outputs, compared
 	$(BIN)/pytest --nbval --nbval-sanitize-with hm_jupyter/notebook/nbval_sanitize.cfg -p no:cacheprovider notebooks $(PYTEST_ARGS)
