@@ -288,7 +288,7 @@ class AcpAdapter(Adapter, Handler):
         def settled(step: Step) -> None:
             self._started(session_id, resumed, told, step)
 
-        life.settle(self._wanted(), settled, step)
+        life.settle(self._wanted(), told, settled, step)
 
     def _started(self, session_id: str, resumed: bool, told: list[Event], step: Step) -> None:
         context = self._context

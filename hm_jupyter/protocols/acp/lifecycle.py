@@ -11,7 +11,7 @@ from typing import Any, Union
 
 from ...commands import SetMode, SetModel, SetOption
 from ...errors import NotSupported, UsageError
-from ...events import AuthMethod, NoticeRaised, StartRefused
+from ...events import AuthMethod, Event, NoticeRaised, StartRefused
 from ..base import Step
 from ..jsonrpc import INVALID_PARAMS, LINK_LOST, TIMED_OUT, RpcError, Then
 from .context import Context
@@ -137,9 +137,9 @@ class Lifecycle:
 
     # ---- settings --------------------------------------------------------------------------------------------------
 
-    def settle(self, wanted: list[Setting], done: Callable[[Step], None], step: Step) -> None:
-        """Make settings one after the other, then call ``done``. One that cannot be made is said and does not stop the
-        rest: a mode that asks may be what somebody relies on."""
+    def settle(self, wanted: list[Setting], told: list[Event], done: Callable[[Step], None], step: Step) -> None:
+        """Make settings one after the other, then call ``done``; what that changed is added to ``told``. One that cannot be
+        made is said and does not stop the rest: a mode that asks may be what somebody relies on."""
         if not wanted:
             done(step)
             return
@@ -147,16 +147,17 @@ class Lifecycle:
         def made(result: Any, error: RpcError | None, step: Step) -> None:
             if error is not None:
                 self._unsettled(wanted[0], error.text, step)
-            self.settle(wanted[1:], done, step)
+            self.settle(wanted[1:], told, done, step)
 
         try:
-            self.change(wanted[0], made, step)
+            self.change(wanted[0], made, step, told)
         except (NotSupported, UsageError) as no:
             self._unsettled(wanted[0], str(no), step)
-            self.settle(wanted[1:], done, step)
+            self.settle(wanted[1:], told, done, step)
 
-    def change(self, command: Setting, then: Then, step: Step) -> None:
-        """Make one setting, which may take several requests; ``then`` gets the last result, or the first error.
+    def change(self, command: Setting, then: Then, step: Step, told: list[Event] | None = None) -> None:
+        """Make one setting, which may take several requests; ``then`` gets the last result, or the first error. What it
+        changed is told at once, unless ``told`` is to hold it.
 
         Raises ``NotSupported`` and ``UsageError``."""
         settings = self.context.updates.settings
@@ -166,9 +167,16 @@ class Lifecycle:
             messages = settings.set_model(command)
         else:
             messages = settings.set_option(command)
-        self._send_all(list(messages), None, then, step)
+        self._send_all(list(messages), None, then, step, told)
 
-    def _send_all(self, messages: list[tuple[str, dict[str, Any]]], result: Any, then: Then, step: Step) -> None:
+    def _send_all(
+        self,
+        messages: list[tuple[str, dict[str, Any]]],
+        result: Any,
+        then: Then,
+        step: Step,
+        told: list[Event] | None,
+    ) -> None:
         if not messages:
             then(result, None, step)
             return
@@ -178,8 +186,8 @@ class Lifecycle:
             if error is not None:
                 then(None, error, step)
                 return
-            self.context.updates.settings.done(messages[0], result, step.events)
-            self._send_all(messages[1:], result, then, step)
+            self.context.updates.settings.done(messages[0], result, step.events if told is None else told)
+            self._send_all(messages[1:], result, then, step, told)
 
         self.context.peer.request(step, method, {"sessionId": self.context.session_id, **params}, answered)
 
