@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 from acp_talk import V1, V2, Talk, can
 
-from hm_jupyter.events import AuthMethod, SessionStarted, StartRefused
+from hm_jupyter.events import AuthMethod, SessionStarted, SessionUpdated, StartRefused
 
 Json = dict[str, Any]
 
 
-def spoken(talk: Talk) -> int:
-    """The version in which the session was opened."""
-    context = talk.adapter._context
-    assert context is not None
-    return context.version
+def spoken(talk: Talk) -> str:
+    """The version in which the session was opened, as people are told."""
+    found = [e.changes["protocol"] for e in talk.events if isinstance(e, SessionUpdated) and "protocol" in e.changes]
+    return str(found[0])
 
 
 def refusal(talk: Talk) -> str:
@@ -74,7 +73,7 @@ def test_nothing_of_ours_is_offered_unless_it_is_to_be() -> None:
 def test_number_and_shape_of_the_answer_decide(hello: Json, version: int) -> None:
     """Pitfall 17: what comes back is looked at; some agents echo any number with an answer of v1."""
     talk = Talk().open(hello)
-    assert spoken(talk) == version
+    assert spoken(talk) == f"ACP v{version}"
 
 
 @pytest.mark.parametrize("number", [0, 3, 99, -1, 1.5, True, "one", [1]])
