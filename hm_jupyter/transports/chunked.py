@@ -40,8 +40,8 @@ class ChunkDecoder:
                 size = int(data[at:line], 16)
             except ValueError:
                 size = _size(data[at:line])
-            if size <= 0:
-                if size < 0:
+            if size <= 0 or size >= 1 << 60:
+                if size:
                     raise ValueError("a chunk has no size")
                 self.done = True  # trailers, if any, mean nothing to us
                 break

@@ -170,7 +170,7 @@ class AcpServer:
         try:
             while await self._one(reader, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             self._tasks.discard(task)
@@ -190,7 +190,7 @@ class AcpServer:
         if reply is None:
             reply = self._handle(request)
         if isinstance(reply, Connection):
-            await self._stream(reply, request.session, writer)
+            await self._stream(reply, request.session, reader, writer)
             return False
         await asyncio.sleep(reply.after)
         if reply.drop:
@@ -235,15 +235,23 @@ class AcpServer:
         task.add_done_callback(self._tasks.discard)
         return Reply(202)
 
-    async def _stream(self, connection: Connection, session: str, writer: asyncio.StreamWriter) -> None:
+    async def _stream(
+        self, connection: Connection, session: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         connection.reading[session] = writer
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
         queue = connection.queue(session)
+        left = asyncio.ensure_future(reader.read(1))  # the client says no more, so this is its end
         try:
             while not writer.is_closing():
-                try:
-                    data = await asyncio.wait_for(queue.get(), self.keepalive or None)
-                except asyncio.TimeoutError:
+                taking = asyncio.ensure_future(queue.get())
+                await asyncio.wait({left, taking}, timeout=self.keepalive or None, return_when=asyncio.FIRST_COMPLETED)
+                if taking.done():
+                    data = taking.result()
+                else:
+                    taking.cancel()
+                    if left.done():
+                        return
                     data = b": keepalive\n\n"
                 if data == "end":
                     writer.write(b"0\r\n\r\n")
@@ -260,5 +268,6 @@ class AcpServer:
                         await writer.drain()
                         await asyncio.sleep(0)
         finally:
+            left.cancel()
             if connection.reading.get(session) is writer:
                 del connection.reading[session]

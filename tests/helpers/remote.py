@@ -42,7 +42,7 @@ class Client:
             self._changed.set()
             for item in batch:
                 if isinstance(item, Link) and item.state == "fresh" and self.on_fresh:
-                    asyncio.ensure_future(self.on_fresh())
+                    self._again = asyncio.ensure_future(self.on_fresh())
         self.ended = True
         self._changed.set()
 
