@@ -83,8 +83,11 @@ class Connection:
 
     async def cut(self, session: str = "", *, rudely: bool = False) -> None:
         """End a stream: properly, or in the middle of a chunk."""
+        while session not in self.reading:  # it will be opened
+            await asyncio.sleep(0.001)
+        writer = self.reading[session]
         self.queue(session).put_nowait("reset" if rudely else "end")
-        while session in self.reading:
+        while self.reading.get(session) is writer:
             await asyncio.sleep(0.001)
 
 
