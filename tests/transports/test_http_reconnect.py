@@ -65,6 +65,7 @@ async def test_what_was_sent_while_a_stream_was_away_waits_for_it() -> None:
     async with AcpServer() as server:
         async with open_to(server) as client:
             await client.begin()
+            await server.last.read("s1")
             server.on = lambda request: Reply(503) if away and request.method == "GET" else None
             await server.last.cut("s1")
             await client.until(lambda: client.links == ["lost"])
