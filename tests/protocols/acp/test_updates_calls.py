@@ -81,7 +81,16 @@ FULL: dict[str, Any] = {
 
 def told(scene: Scene) -> tuple[Any, ...]:
     call = scene.tool("c")
-    return call.title, call.name, call.category, call.status, str(call.output), len(call.diffs), call.locations, call.input
+    return (
+        call.title,
+        call.name,
+        call.category,
+        call.status,
+        str(call.output),
+        len(call.diffs),
+        call.locations,
+        call.input,
+    )
 
 
 @pytest.mark.parametrize("name", list(FULL))
@@ -218,7 +227,9 @@ def test_an_output_that_is_one_fence_is_shown_without_it(v1: Scene) -> None:
         ({}, "", None),
     ],
 )
-def test_an_output_only_in_rawoutput_is_shown_with_its_exit_code(v1: Scene, raw: Any, shown: str, code: int | None) -> None:
+def test_an_output_only_in_rawoutput_is_shown_with_its_exit_code(
+    v1: Scene, raw: Any, shown: str, code: int | None
+) -> None:
     call = v1.call("c", rawOutput=raw)
     assert (str(call.output), call.exit_code) == (shown, code)
 
@@ -282,7 +293,6 @@ def test_v1_a_diff_of_the_passage_in_the_input_is_a_passage(v1: Scene) -> None:
 def test_a_sub_agent_is_a_call_and_what_it_writes_its_output(version: int) -> None:
     scene = Scene(version).turn()
     scene.hears("subagent_update", sessionId="kid", title="Researcher", description="finds out")
-    scene.says("Find ", "u", "user_message_chunk")  # of the main session
     scene.hears("user_message_chunk", "kid", messageId="u", content={"type": "text", "text": "look it up"})
     for message_id, text in (("a", "One"), ("a", " more."), ("b", "Two.")):
         scene.hears("agent_message_chunk", "kid", messageId=message_id, content={"type": "text", "text": text})
@@ -348,7 +358,9 @@ def test_messages_between_sessions_are_a_sub_agents_task_and_result(v2: Scene) -
         recipientSessionId="s",
         content=[{"type": "text", "text": "Found."}],
     )
-    v2.hears("session_message", "kid", messageId="k2", senderSessionId="kid", content=[{"type": "text", "text": "Found."}])
+    v2.hears(
+        "session_message", "kid", messageId="k2", senderSessionId="kid", content=[{"type": "text", "text": "Found."}]
+    )
     call = v2.tool("sub:kid")
     assert (call.input, str(call.output)) == ({"prompt": "Look it up."}, "Found.")
 
