@@ -340,7 +340,7 @@ def test_a_sub_agent_of_a_sub_agent_belongs_to_it(v1: Scene) -> None:
 def test_a_sub_agents_state_is_that_of_its_call(v2: Scene, state: dict[str, Any], status: str) -> None:
     v2.hears("subagent_update", sessionId="kid", state=state)
     assert v2.tool("sub:kid").status == status
-    v2.hears("state_update", "kid", **{"state": "running"})
+    v2.hears("state_update", "kid", state="running")
     assert v2.tool("sub:kid").status == "running"
     v2.hears("state_update", "kid", **state)
     assert v2.tool("sub:kid").status == status

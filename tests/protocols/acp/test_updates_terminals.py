@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def test_v2_characters_and_escape_sequences_may_be_split_anywhere(text: str, cut
     scene = Scene(2).turn()
     scene.call("c", content=SHOWN)
     edges = [0, *sorted({min(cut, len(data)) for cut in cuts}), len(data)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         writes(scene, data[start:end])
     assert str(scene.tool("c").output) == data.decode()
 
