@@ -1,1 +1,1 @@
-"""The Agent Client Protocol, v1 and v2, over one JSON-RPC peer."""
+"""The Agent Client Protocol, versions 1 and 2 (the parts are told apart in docs/architecture.md)."""
