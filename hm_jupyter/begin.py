@@ -24,27 +24,36 @@ _UNASKED = {"auto", "yolo", "bypasspermissions", "dontask", "auto-approve", "alw
 
 
 async def configure(session: Session, launch: Launch, given: Mapping[str, Any]) -> None:
-    """Set mode, model and options: what the person gave must be possible, what the catalog says is tried.
+    """See that mode, model and options are what the person wanted: the adapter has tried, and told what was refused.
 
-    A catalog's mode that cannot be set is told as a warning: the agent may then never ask.
+    What *they* gave must be so: it is tried once more, for the agent's own words. Raises ``UsageError``.
     """
-    known = launch.agent or Agent(command=["-"])
-    wanted: list[tuple[cmd.Command, bool]] = []
-    for option, value in {**known.options, **(given["options"] or {})}.items():
-        wanted.append((cmd.SetOption(option=option, value=value), option in (given["options"] or {})))
-    if given["model"]:
-        wanted.append((cmd.SetModel(model=given["model"]), True))
-    mode = given["mode"] or known.mode
-    if mode and session.state.mode != mode:
-        wanted.append((cmd.SetMode(mode=mode), bool(given["mode"])))
-    for command, theirs in wanted:
+    state = session.state
+    wanted: list[cmd.Command] = []
+    values = {option.id: option.value for option in state.options}
+    for option, value in (given["options"] or {}).items():
+        if values.get(option) != value:
+            wanted.append(cmd.SetOption(option=option, value=value))
+    if given["model"] and state.model != given["model"]:
+        wanted.append(cmd.SetModel(model=given["model"]))
+    if given["mode"] and state.mode != given["mode"]:
+        wanted.append(cmd.SetMode(mode=given["mode"]))
+    for command in wanted:
         try:
             await session.controller.dispatch(command, via="python")
         except HmError as error:
-            if theirs:
-                raise UsageError(f"{launch.name} did not take {_what(command)}: {error}") from None
-            text = f"{launch.name} did not take {_what(command)}, which we set at its start: {error}"
-            session.controller.announce(NoticeRaised(text, "warning"))
+            raise UsageError(
+                f"{launch.name} did not take {_what(command)}: {error}{_offered(session, command)}"
+            ) from None
+    warning = unasked(state.mode, launch.agent)
+    if warning and state.mode != given["mode"]:
+        session.controller.announce(NoticeRaised(warning, "warning"))
+
+
+def _offered(session: Session, command: cmd.Command) -> str:
+    state = session.state
+    offered = {cmd.SetMode: state.modes, cmd.SetModel: state.models}.get(type(command), [o.id for o in state.options])
+    return f" It offers {', '.join(offered)}." if offered else ""
 
 
 def unasked(mode: str, agent: Agent | None) -> str:
@@ -60,7 +69,7 @@ def unasked(mode: str, agent: Agent | None) -> str:
 
 def _what(command: cmd.Command) -> str:
     if isinstance(command, cmd.SetOption):
-        return f"the option {command.option} = {command.value}"
+        return f"the option {command.option}={command.value}"
     return (
         f"the mode {command.mode}" if isinstance(command, cmd.SetMode) else f"the model {getattr(command, 'model', '')}"
     )

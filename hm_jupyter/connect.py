@@ -6,13 +6,15 @@ business, what is set once the session is there ``begin``'s.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from . import __version__
 from .begin import configure, sign_in_help
 from .errors import AgentNotFound, NotSupported, SignInRequired, UsageError
-from .launch import Launch, environment, find, missing
+from .launch import Headers, Launch, environment, find, missing
 from .protocols.base import Adapter
 from .protocols.hm import HmAdapter
 from .protocols.hm_flags import hm_argv
@@ -30,8 +32,11 @@ def connect(
     protocol: str | None = None,
     cwd: str | Path | None = None,
     env: Mapping[str, str | None] | None = None,
-    headers: Mapping[str, str] | None = None,
+    headers: Headers = None,
     token: str | None = None,
+    cookies: Mapping[str, str] | None = None,
+    insecure: bool = False,
+    tls: ssl.SSLContext | None = None,
     approve: ApprovePolicy = "ask",
     answers: AnswerPolicy = None,
     when_alone: Mapping[str, Any] | None = None,
@@ -54,7 +59,8 @@ def connect(
     """Start an agent and open a session with it; each session has a process or a connection of its own.
 
     ``agent``: nothing for the built-in agent, a name of the catalog (``%hm agents``), ``"hm"`` for hm on PATH, a command as
-    a list, or the address of one that runs elsewhere (``https://…``, ``wss://…``; then ``headers`` or a bearer ``token``).
+    a list, or the address of one that runs elsewhere (``https://…``, ``wss://…``; then ``headers``, a mapping or a function
+    that gives one, or a bearer ``token``, ``cookies``, ``tls`` a context of yours, ``insecure`` to send them in the clear).
     ``protocol``: "acp" (the default of a command and an address), "acp1" or "acp2" for one version of it only, "hm".
 
     ``cwd``: its workspace (default: here), ``directories``: further ones. ``env``: variables laid over the inherited
@@ -79,6 +85,7 @@ async def aconnect(agent: str | Sequence[str] | None = None, **options: Any) -> 
 
 _DEFAULTS: dict[str, Any] = dict(connect.__kwdefaults__ or {})
 _HM_ONLY = ("provider", "max_steps", "agent_approve")
+_REMOTE_ONLY = ("cookies", "insecure", "tls")
 _ACP_ONLY = ("options", "mcp_servers", "directories", "sign_in")
 
 
@@ -111,7 +118,7 @@ async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Ses
     async def again(changes: Mapping[str, Any]) -> Session:
         return await _open(agent, {**given, "session": None, "resume": False, **changes})
 
-    session.reopen = again
+    session.reopen, session.agent = again, agent
     if launch.protocol != "hm":
         try:
             await configure(session, launch, given)
@@ -161,6 +168,8 @@ def _fits(launch: Launch, given: Mapping[str, Any]) -> None:
         raise NotSupported(f"{', '.join(wrong)}: {launch.name} speaks {spoken}, and only {other} has that.")
     if given["session"] and given["resume"]:
         raise UsageError("Give session= (an id) or resume=True (the latest), not both.")
+    if not launch.url and any(given[k] for k in _REMOTE_ONLY):
+        raise UsageError(f"{', '.join(_REMOTE_ONLY)} go with an address, such as https://host/acp.")
     if launch.url and (given["args"] or given["env"]):
         raise UsageError("args= and env= are for a program we start; that agent runs already.")
 
@@ -180,21 +189,40 @@ def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
     from .protocols.acp.adapter import AcpAdapter  # not loaded by who speaks hm RPC only
     from .protocols.acp.servers import servers
 
+    known = launch.agent
+    quirks = known.quirks if known is not None else None
+    version: Literal["auto", 1, 2] = "auto"
+    if launch.protocol != "acp":
+        version = 1 if launch.protocol == "acp1" else 2
     return AcpAdapter(
         cwd=_folder(launch, given["cwd"]),
-        directories=[str(Path(d).expanduser().resolve()) for d in given["directories"]],
+        version=version,
+        client=("hm_jupyter", __version__),
         mcp_servers=servers(given["mcp_servers"]),
-        version={"acp1": 1, "acp2": 2}.get(launch.protocol),
-        session=given["session"] or "",
-        resume=given["resume"],
+        roots=[str(Path(d).expanduser().resolve()) for d in given["directories"]],
+        resume=given["session"] or "",
+        latest=given["resume"],
         sign_in=given["sign_in"] or "",
+        mode=given["mode"] or (known.mode if known is not None else ""),
+        model=given["model"] or "",
+        options={**(known.options if known is not None else {}), **(given["options"] or {})},
+        host=not launch.url,  # files and commands of this machine are no business of one that runs elsewhere
+        fs_read=quirks.fs_read if quirks is not None else True,
+        quirks=["missing_file_is_empty"] if quirks is not None and quirks.missing_file == "empty" else [],
     )
 
 
 def _transport(launch: Launch, given: Mapping[str, Any]) -> Transport:
     cwd = _folder(launch, given["cwd"])
     if launch.url:
-        raise NotImplementedError
+        remote = {key: given[key] for key in _REMOTE_ONLY}
+        if launch.url.lower().startswith("ws"):
+            from .transports.websocket import WebSocketTransport
+
+            return WebSocketTransport(launch.url, headers=launch.headers, **remote)
+        from .transports.http import HttpTransport
+
+        return HttpTransport(launch.url, headers=launch.headers, **remote)
     argv = list(launch.program)
     if launch.protocol == "hm":
         argv = hm_argv(

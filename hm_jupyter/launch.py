@@ -11,9 +11,10 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Union
 from urllib.parse import urlsplit
 
 from .catalog import PROTOCOLS, Agent, catalog
@@ -22,8 +23,7 @@ from .errors import AgentNotFound, UsageError
 BUILTIN = [sys.executable, "-m", "hm_jupyter.agents"]
 _URL = re.compile(r"(https?|wss?)://", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-LOCAL = ("localhost", "127.0.0.1", "::1")
+Headers = Union[Mapping[str, str], Callable[[], Mapping[str, str]], None]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Launch:
     program: list[str]
     protocol: str
     url: str = field(default="", repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Headers = field(default=None, repr=False)
     known: str = ""
     agent: Agent | None = field(default=None, repr=False)
 
@@ -51,7 +51,7 @@ def find(
     agent: str | Sequence[str] | None,
     protocol: str | None = None,
     *,
-    headers: Mapping[str, str] | None = None,
+    headers: Headers = None,
     token: str | None = None,
 ) -> Launch:
     """How to reach ``agent`` (see :func:`hm_jupyter.connect`). Raises ``AgentNotFound`` or ``UsageError``."""
@@ -70,7 +70,7 @@ def find(
     command = [str(part) for part in agent]
     if not command or not command[0]:
         raise UsageError("The command is empty: give the program and its arguments, or nothing for the built-in agent.")
-    return Launch(Path(command[0]).name, command, protocol or "acp")
+    return Launch(_called(command), command, protocol or "acp")
 
 
 def named(text: str) -> str | list[str] | None:
@@ -126,6 +126,16 @@ def missing(launch: Launch, env: Mapping[str, str | None] | None = None) -> str:
 # ---- the kinds ---------------------------------------------------------------------------------------------------------
 
 
+def _called(command: Sequence[str]) -> str:
+    """A command's name for people: the program's, or what it is told to run where it only runs others."""
+    runners = r"(python|pypy)[\d.]*|node|bun|deno|npx|bunx|uvx|uv|pipx|env"
+    words = [w for w in command[1:] if not w.startswith("-") and w not in ("run", "tool", "exec") and "=" not in w]
+    name = Path(command[0]).name
+    if re.fullmatch(runners, name) and words:
+        name = Path(re.sub(r"(?<=.)@[^@/]*$", "", words[0])).name
+    return re.sub(r"\.(py|m?js|cjs|ts|exe)$", "", name) or name
+
+
 def _is_remote(name: str) -> bool:
     found = catalog().get(name)
     return bool(_URL.match(name)) or (found is not None and bool(found[1].url))
@@ -147,7 +157,7 @@ def _hm(protocol: str | None) -> Launch:
     return Launch("hm", [program, "agent"], spoken)
 
 
-def _known(name: str, protocol: str | None, headers: Mapping[str, str] | None, token: str | None) -> Launch:
+def _known(name: str, protocol: str | None, headers: Headers, token: str | None) -> Launch:
     from difflib import get_close_matches
 
     known = catalog()
@@ -171,38 +181,33 @@ def _remote(
     url: str,
     protocol: str | None,
     usual: Mapping[str, str],
-    headers: Mapping[str, str] | None,
+    headers: Headers,
     token: str | None,
     known: str = "",
     agent: Agent | None = None,
 ) -> Launch:
     if protocol == "hm":
         raise UsageError("hm RPC is spoken with a program only: an address must speak ACP (leave protocol= out).")
-    parts = urlsplit(url)
-    if not parts.hostname:
-        raise UsageError("That address names no host: write https://host/acp or wss://host/acp.")
-    if parts.username is not None or parts.password is not None:
-        raise UsageError(
-            "Leave name and password out of the address, where they would be shown: give token= or headers=."
-        )
-    sent = {str(k): str(v) for k, v in {**usual, **(headers or {})}.items()}
-    if token is not None:
-        if not token.strip():
-            raise UsageError("token= is empty: is the environment variable set where the kernel was started?")
-        sent = {k: v for k, v in sent.items() if k.lower() != "authorization"}
-        sent["Authorization"] = f"Bearer {token.strip()}"
-    for name, value in sent.items():
-        if not _HEADER.fullmatch(name) or re.search(r"[\x00\r\n]", value):
-            raise UsageError(
-                f"The header {name[:40]!r} cannot be sent: letters, digits and - in its name, one line of value."
-            )
-    secret = any(k.lower() not in ("user-agent", "accept-language") for k in sent)
-    if secret and parts.scheme.lower() in ("http", "ws") and parts.hostname not in LOCAL:
-        raise UsageError(
-            f"{parts.scheme}:// would send your headers over the network for everybody to read: use "
-            f"{'https' if parts.scheme.lower() == 'http' else 'wss'}://, or a tunnel to localhost."
-        )
-    name = known or f"{parts.hostname}{f':{parts.port}' if parts.port else ''}"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        good = bool(parts.hostname) and parts.username is None
+    except ValueError:
+        good = False
+    if not good:
+        raise UsageError("That is no address: write https://host/acp or wss://host/acp, with no name or password in it.")
+    if token is not None and not token.strip():
+        raise UsageError("token= is empty: is the environment variable set where the kernel was started?")
+    sent: Headers = headers
+    if usual or token is not None:
+        if callable(headers):
+            raise UsageError("headers= is a function: have it give the Authorization header too, and leave token= out.")
+        whole = {**usual, **(headers or {})}
+        if token is not None:
+            whole = {k: v for k, v in whole.items() if k.lower() != "authorization"}
+            whole["Authorization"] = f"Bearer {token.strip()}"
+        sent = whole
+    name = known or f"{parts.hostname}{f':{port}' if port else ''}"
     return Launch(name, [], protocol or "acp", url, sent, known, agent)
 
 

@@ -6,7 +6,7 @@ What an agent does not offer raises ``NotSupported``, and ``session.capabilities
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .. import commands as cmd
@@ -32,6 +32,8 @@ class AgentCalls:
     runtime: Runtime
     reopen: Callable[[Mapping[str, Any]], Awaitable[Session]] | None = None
     """Opens another session with the same agent, given what is to differ (arguments of ``connect``)."""
+    agent: str | Sequence[str] | None = None
+    """What ``connect`` was given as the agent: a name, an address, a command."""
 
     # ---- what the agent offers -------------------------------------------------------------------------------------
 
@@ -118,10 +120,8 @@ class AgentCalls:
         await self._asend(self._cancelling(work, kind))
 
     def _cancelling(self, work: str, kind: Literal["tool", "terminal", "subagent"] | None) -> cmd.CancelWork:
-        known = next((b.kind for b in self.state.background if b.id == work), "tool")
-        if kind is None:
-            kind = "tool" if known == "other" else known
-        return cmd.CancelWork(work=work, kind=kind)
+        known = next((b.kind for b in self.state.background if b.id == work and b.kind != "other"), "tool")
+        return cmd.CancelWork.model_validate({"work": work, "kind": kind or known})
 
     # ---- saved sessions --------------------------------------------------------------------------------------------
 

@@ -264,7 +264,7 @@ class Session(AsyncCalls, AgentCalls):
             return waiting[0].request_id
         if not waiting:
             return "(none)"
-        ids = ", ".join(p.call_id for p in waiting)
+        ids = ", ".join(p.call_id or p.request_id for p in waiting)
         raise UsageError(f"{len(waiting)} wait: say which, by call id: {ids}.")
 
     def _turn(self, number: int) -> Turn:

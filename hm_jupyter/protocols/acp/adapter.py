@@ -50,6 +50,7 @@ class AcpAdapter(Adapter, Handler):
         mcp_servers: :class:`~.servers.McpServer` objects, or mappings as the wire takes them.
         roots: further folders (``additionalDirectories``), where the agent takes them.
         resume: the id of a saved session to take up, "" for a new one.
+        latest: take up the saved session of this folder that was used last.
         replay: show the history of a session that is taken up, where the agent can tell it.
         sign_in: the id of the method to sign in by before anything else.
         mode, model, options: settings to make before the first prompt, such as the mode that asks.
@@ -77,12 +78,13 @@ class AcpAdapter(Adapter, Handler):
         host: bool = False,
         fs_read: bool = True,
         quirks: Iterable[str] = (),
+        latest: bool = False,
     ) -> None:
         self.capabilities = Capabilities()
         self._version = version
         self._offer = Offer(client[0], client[1], host, fs_read)
         self._setup = Setup(
-            cwd, tuple(mcp_servers), tuple(roots), resume, replay, sign_in, mode, model, dict(options or {})
+            cwd, tuple(mcp_servers), tuple(roots), resume, replay, sign_in, mode, model, dict(options or {}), latest
         )
         self._quirks = frozenset(quirks)
         self._peer = Peer(self)

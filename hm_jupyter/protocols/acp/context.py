@@ -20,8 +20,9 @@ from .updates import Updates
 
 @dataclass(frozen=True)
 class Setup:
-    """How a person wants the session: paths absolute; ``resume`` an id, or "" for a new one; ``replay`` whether the history
-    of a resumed one is to be shown; ``sign_in`` the method to sign in by first, "" for none."""
+    """How a person wants the session: paths absolute; ``resume`` an id, or "" for a new one (with ``latest``: for the one
+    used last); ``replay`` whether the history of a resumed one is to be shown; ``sign_in`` the method to sign in by
+    first, "" for none."""
 
     cwd: str
     mcp_servers: Sequence[Any] = ()
@@ -32,6 +33,7 @@ class Setup:
     mode: str = ""
     model: str = ""
     options: Mapping[str, str | bool] = field(default_factory=dict)
+    latest: bool = False
 
 
 @dataclass

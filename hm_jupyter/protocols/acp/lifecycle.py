@@ -64,6 +64,9 @@ class Lifecycle:
         if resume:
             self.resume(resume, step, replay=self.context.setup.replay)
             return
+        if self.context.setup.latest:
+            self._latest(step)
+            return
 
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
             session_id = result.get("sessionId") if isinstance(result, dict) else None
@@ -75,6 +78,23 @@ class Lifecycle:
                 self._opened(session_id, False, result, step)
 
         self.context.peer.request(step, "session/new", self._where(step), answered, seconds=OPENING)
+
+    def _latest(self, step: Step) -> None:
+        """Take up the session of this folder that was used last, as far as the agent says when (else its first)."""
+        if not self.context.agent.listing:
+            self._refuse("it cannot list its saved sessions. Give the id of the one to take up.", step)
+            return
+
+        def listed(found: list[dict[str, Any]], error: RpcError | None, step: Step) -> None:
+            if error is not None:
+                self._failed("session/list", error, step)
+            elif not found:
+                self._refuse("it has no saved session in this folder. Start a new one.", step)
+            else:
+                newest = max(found, key=lambda one: str(one.get("updated", "")))
+                self.resume(str(newest["id"]), step, replay=self.context.setup.replay)
+
+        self.list(False, listed, step)
 
     def resume(self, session_id: str, step: Step, *, replay: bool, again: bool = False) -> None:
         """Take up a saved session, by whichever way the agent has. ``again``: without a replay, which it cannot give."""
