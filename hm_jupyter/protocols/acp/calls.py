@@ -66,7 +66,7 @@ class Calls:
     def tool_call(self, session: str, value: dict[str, Any], out: list[Event]) -> None:
         """``tool_call`` (v1): a call is made. For an id that is known it is an update, but for one of an earlier turn."""
         known = self._calls.get((session, read.need_text(value, "toolCallId")))
-        if known is not None and known.over and known.turn != self._turn:
+        if known is not None and known.turn != self._turn:  # over or not: an agent need not say what became of a refused one
             del self._calls[session, known.id]
         self.update(session, value, out)
 
