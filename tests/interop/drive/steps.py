@@ -56,6 +56,7 @@ class Drive:
         self.detail = ""
         self._sent: list[str] = []
         self._seen: list[Session] = []
+        self._opened = 0.0  # when the session was
 
     # ---- the steps -------------------------------------------------------------------------------------------------
 
@@ -212,6 +213,8 @@ class Drive:
         old = self._session
         if not old.capabilities.resume:
             return "cannot"
+        if self.row.raw.get("wait") == "minute" and time.time() // 60 == self._opened // 60:
+            time.sleep(61 - time.time() % 60)
         session = self._open(session=old.state.session_id)
         facts = []
         self._wait(lambda: session.state.turn, 1)
@@ -321,6 +324,7 @@ class Drive:
     def _open(self, **options: Any) -> Session:
         self.session = open_row(self.place, **options)
         self._seen.append(self.session)
+        self._opened = time.time()
         return self.session
 
     def _words(self, step: str) -> str:
