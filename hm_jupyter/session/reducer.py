@@ -44,6 +44,9 @@ def reduce(t: Transcript, event: ev.Event, now: float) -> list[Op]:
         entry = t.entries.get("m:" + event.message_id)
         if entry is not None:
             return [Append(entry.id, "text", event.text)]
+    turn = running_turn(t)
+    if turn is not None and not turn.started:
+        now = 0.0  # an earlier turn, told again: nothing in it has a time
     return _REDUCERS[type(event)](t, event, now)
 
 
@@ -101,7 +104,7 @@ def _begin_turn(t: Transcript, now: float) -> tuple[int, list[Op]]:
 
 
 def _turn_started(t: Transcript, e: ev.TurnStarted, now: float) -> list[Op]:
-    return [] if running_turn(t) is not None else _begin_turn(t, now)[1]
+    return [] if running_turn(t) is not None else _begin_turn(t, 0.0 if e.earlier else now)[1]
 
 
 def _turn_ended(t: Transcript, e: ev.TurnEnded, now: float) -> list[Op]:

@@ -252,3 +252,14 @@ def test_messages_of_a_session_that_is_taken_up_keep_their_order() -> None:
     scene.says("two", None, "user_message_chunk")
     scene.hears("tool_call", toolCallId="c", title="ls")
     assert scene.seen() == [("user", "one"), ("message", "1"), ("user", "two"), ("tool", "ls")]
+
+
+def test_v2_a_message_that_is_emptied_first_and_then_comes_in_pieces_is_kept() -> None:
+    """codex-acp 2.6 and claude-agent-acp 0.101 replay a session so; the person's messages were missing."""
+    scene = Scene(2)
+    scene.hears("user_message", messageId="u", content=[])
+    scene.says("one ", "u", "user_message_chunk")
+    scene.says("two", "u", "user_message_chunk")
+    scene.hears("agent_message", messageId="a", content=[])
+    scene.says("ok", "a")
+    assert scene.seen() == [("user", "one two"), ("message", "ok")]

@@ -46,6 +46,15 @@ def test_v2_what_a_terminal_wrote_before_it_was_embedded_is_not_lost(v2: Scene) 
     assert (str(call.output), call.exit_code) == ("before\nearly", 0)
 
 
+def test_v2_a_terminal_told_of_before_its_call_is_one_call_with_it(v2: Scene) -> None:
+    """codex-acp 2.6 tells of the terminal, then of the call that embeds it; it was shown twice, once as interrupted."""
+    v2.hears("terminal_update", terminalId="t", command="ls", cwd="/w")
+    assert [call.title for call in v2.tools()] == ["ls"]  # until then it is shown by itself
+    v2.call("c", title="ls -l", kind="execute", status="in_progress", content=SHOWN)
+    writes(v2, "a.txt\n")
+    assert [(call.call_id, call.title, str(call.output)) for call in v2.tools()] == [("c", "ls -l", "a.txt\n")]
+
+
 @given(st.text(min_size=1), st.lists(st.integers(0, 200), max_size=6))
 def test_v2_characters_and_escape_sequences_may_be_split_anywhere(text: str, cuts: list[int]) -> None:
     data = ("\x1b[31m" + text + "\x1b[0m").encode("utf-8", "replace")
