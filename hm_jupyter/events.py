@@ -374,7 +374,10 @@ class ApprovalRequested:
 
 @dataclass(slots=True)
 class ApprovalResolved:
-    """An approval is decided or gone. ``by``: you (a person), policy (ours), agent (its mode or rules)."""
+    """An approval is decided or gone. ``by``: you (a person), policy (ours), agent (its mode or rules).
+
+    ``option`` is the name of the agent's option that was chosen (:class:`ApprovalOption`), "" where it offered none.
+    """
 
     request_id: str
     outcome: Literal["allowed", "denied", "withdrawn", "interrupted"]
@@ -384,6 +387,7 @@ class ApprovalResolved:
     for_session: bool = False
     files: list[str] | None = None
     edited: list[str] | None = None
+    option: str = ""
 
 
 @dataclass(slots=True)

@@ -156,6 +156,7 @@ class Decision:
     rule: str = ""
     files: list[str] | None = None
     edited: list[str] | None = None
+    option: str = ""
 
 
 @dataclass(slots=True)

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 Reply = Callable[[Message], None]
 
 CLICKABLE = frozenset(
-    {"prompt", "steer", "follow_up", "abort", "approve", "answer", "set_mode", "set_model", "compact"}
-)
+    {
+        "prompt", "steer", "follow_up", "abort", "cancel_work", "approve", "answer",
+        "set_mode", "set_model", "set_option", "compact",
+    }
+)  # fmt: skip
 """What the widget offers. Commands that write files or read other sessions are for Python and magics only."""
 
 COMM_FRESH = 7.5

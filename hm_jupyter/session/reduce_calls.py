@@ -109,7 +109,7 @@ def approval_resolved(t: Transcript, e: ev.ApprovalResolved, now: float) -> list
     known = call_entry(t, request.call_id if request else e.request_id)
     if isinstance(known, ToolEntry):
         rule = request.rule if isinstance(request, PendingApproval) and e.for_session else ""
-        decision = Decision(e.outcome, e.by, e.via, e.note, e.for_session, rule, e.files, e.edited)
+        decision = Decision(e.outcome, e.by, e.via, e.note, e.for_session, rule, e.files, e.edited, e.option)
         changes: dict[str, Any] = {"decision": decision}
         if known.status not in CLOSED:
             if e.outcome == "allowed":

@@ -31,8 +31,11 @@ from . import reduce_calls
 from .state import closing, running_turn, status_of, unread
 
 STATE_FIELDS = frozenset(
-    {"session_id", "root", "title", "mode", "modes", "provider", "model", "models", "effort", "context", "usage"}
-)
+    {
+        "session_id", "root", "title", "mode", "modes", "provider", "model", "models", "effort", "context", "usage",
+        "protocol", "labels", "options", "commands", "auth", "background", "context_size", "spent",
+    }
+)  # fmt: skip
 
 
 def reduce(t: Transcript, event: ev.Event, now: float) -> list[Op]:
