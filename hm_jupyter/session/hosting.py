@@ -240,9 +240,10 @@ class Hosting:
         """Show a command's output, and how it ended."""
         shown = Display(self._controller, terminal_id, card)
         process.follow(shown.add)
-        with anyio.move_on_after(LINK_WAIT):
-            await process.wait()
-        shown.decide()
+        if shown.waits:
+            with anyio.move_on_after(LINK_WAIT):
+                await process.wait()
+            shown.decide()
         self._cards.end_of_command(card, process.stopped, await process.wait())
 
     async def _terminal_output(self, call: HostCall) -> dict[str, Any]:
