@@ -48,7 +48,7 @@ class Hosting:
         self._terminals = Terminals()
         self._calls: dict[str, anyio.CancelScope] = {}
         self.asking = Asking(controller)
-        self._stopping = False  # the person stopped the turn, and it has not ended yet
+        self._stopping = False  # the turn was stopped, and no other has begun
         self._closed = False
         self._turn_terminals: set[str] = set()
         self._do: dict[str, Callable[[HostCall], Awaitable[dict[str, Any]]]] = {
@@ -94,10 +94,12 @@ class Hosting:
                 self._leave.asked(event, entry.diffs if isinstance(entry, ToolEntry) else ())
         elif isinstance(event, ev.ApprovalResolved):
             self._leave.decided(event)
-        elif isinstance(event, ev.TurnEnded):
-            if self._stopping or event.stop_reason not in ("end_turn", "max_tokens", "max_steps"):
-                self._end_turn_work()
+        elif isinstance(event, ev.TurnStarted):
             self._stopping = False
+        elif isinstance(event, ev.TurnEnded):
+            if event.stop_reason not in ("end_turn", "max_tokens", "max_steps"):
+                self._end_turn_work()
+            self._stopping |= event.stop_reason == "cancelled"  # an agent may go on with it all the same
             self._turn_terminals.clear()
             self._leave.turn_over()
             self.asking.settle_all(told=True)  # the turn's end has taken them down already
