@@ -33,6 +33,7 @@ class Agent(Adapter):
         self.capabilities = ev.Capabilities(deny_note="next_message")
         self.root = root
         self.answers: dict[str, dict[str, Any] | HostFailure] = {}
+        self.heard: list[Any] = []
         self.told: dict[str, str] = {}  # by terminal: the text given to the adapter
         self.shown_by: dict[str, str] = {}  # terminal -> the call that shows it
         self.changed = threading.Condition()
@@ -48,6 +49,7 @@ class Agent(Adapter):
         return Step()
 
     def send(self, command: Any) -> Step:
+        self.heard.append(command)
         answered = ev.CommandAnswered(command.id, True)
         if isinstance(command, cmd.Prompt):
             return Step([answered, ev.TurnStarted(command.id)])
@@ -493,6 +495,34 @@ def test_a_program_that_is_not_there_fails_on_its_card(start: Callable[..., Agen
     agent = start("all")
     assert agent.failure(agent.runs("no-such-program-here", "x")).kind == "not_found"
     assert [(c.status, "install it" in str(c.output)) for c in cards(agent)] == [("failed", True)]
+
+
+def test_one_command_can_be_stopped_by_hand_and_nothing_else(start: Callable[..., Agent]):
+    agent = start("all")
+    assert not agent.session.state.capabilities["cancel_work"]
+    agent.says(ev.ToolCallUpdated("c1", "bash", "wait", "shell", "running", {"command": "exec sleep 100"}))
+    agent.got(agent.runs("exec sleep 100"))
+    agent.got(agent.runs("exec sleep 200", terminal="t2"))
+    assert agent.session.state.capabilities["cancel_work"] and [c.cancelable for c in cards(agent)] == [True, True]
+    agent.session._send(cmd.CancelWork(kind="tool", work="c1"))
+    assert agent.got(agent.wants("terminal_wait", terminal_id="t1"))["signal"] == "SIGTERM"
+    assert agent.got(agent.wants("terminal_output", terminal_id="t2"))["exit"] is None
+    until(agent, lambda: [c.cancelable for c in cards(agent)] == [False, True])
+    assert [command.type for command in agent.heard] == ["prompt"]
+    agent.session._send(cmd.CancelWork(kind="tool", work="c1"))  # nothing of ours any more: the agent's business
+    assert [command.type for command in agent.heard] == ["prompt", "cancel_work"]
+
+
+def test_what_runs_on_after_its_turn_is_told_as_background_work_and_can_be_stopped(start: Callable[..., Agent]):
+    agent = start("all")
+    agent.got(agent.runs("exec sleep 100", terminal="server"))
+    assert agent.session.state.background == []
+    agent.says(ev.TurnEnded())
+    [work] = agent.session.state.background
+    assert (work.kind, work.title, work.cancelable) == ("terminal", "exec sleep 100", True)
+    agent.session._send(cmd.CancelWork(kind="terminal", work=work.id))
+    until(agent, lambda: agent.session.state.background == [])
+    assert agent.got(agent.wants("terminal_wait", terminal_id="server"))["signal"] == "SIGTERM"
 
 
 # ---- policies ------------------------------------------------------------------------------------------------------

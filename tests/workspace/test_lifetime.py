@@ -47,27 +47,26 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize(
-    ("then", "number"),
-    [("waits", signal.SIGKILL), ("waits", signal.SIGTERM), ("ends", None), ("raises", None)],
-    ids=["killed", "terminated", "ends", "raises"],
-)
-async def test_pitfall_18_no_command_outlives_the_kernel(
-    then: str, number: signal.Signals | None, alive: Callable[..., list[int]], until: Any, tmp_path: Path
+HOW = [("waits", signal.SIGKILL), ("waits", signal.SIGTERM), ("ends", None), ("raises", None)]
+
+
+async def test_pitfall_18_no_command_outlives_the_kernel_killed_terminated_or_ended(
+    alive: Callable[..., list[int]], until: Any, tmp_path: Path
 ) -> None:
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, then],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert holder.stdout is not None
-    pids = [int(word) for word in holder.stdout.readline().split()]
-    assert len(pids) == 4
-    if number is not None:
-        assert len(alive(pids)) == 4
-        holder.send_signal(number)
-    holder.stdout.close()
-    await until(lambda: holder.poll() is not None)
-    await until(lambda: not alive(pids))
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    holders = [
+        subprocess.Popen([sys.executable, "-c", HOLDER, then], stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=env)
+        for then, _ in HOW
+    ]
+    everybody: list[int] = []
+    for holder, (_, number) in zip(holders, HOW, strict=True):
+        assert holder.stdout is not None
+        pids = [int(word) for word in holder.stdout.readline().split()]
+        assert len(pids) == 4
+        everybody += pids
+        if number is not None:
+            assert len(alive(pids)) == 4
+            holder.send_signal(number)
+        holder.stdout.close()
+    await until(lambda: all(holder.poll() is not None for holder in holders))
+    await until(lambda: not alive(everybody))
