@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from . import __version__
 from .begin import configure, sign_in_help
 from .errors import AgentNotFound, NotSupported, SignInRequired, UsageError
 from .launch import Headers, Launch, environment, find, missing
@@ -24,6 +23,7 @@ from .session.runtime import follow, runtime
 from .session.session import Session
 from .transports.base import Transport
 from .transports.stdio import StdioTransport
+from .version import __version__
 
 
 def connect(
