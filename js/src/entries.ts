@@ -142,7 +142,7 @@ class PlanView implements EntryView {
     const kept = items.filter((i) => i.status !== "cancelled");
     const done = kept.filter((i) => i.status === "done" || i.status === "completed").length;
     const open = !removed && (kept.length ? done < kept.length : !!markdown);
-    this.row.set({ state: removed ? "off" : items.length && !open ? "done" : "note", verb: ["Plan"], object: kept.length ? `${done} of ${kept.length} done` : "", prose: true,
+    this.row.set({ state: removed ? "off" : items.length && !open ? "done" : "plan", verb: ["Plan"], object: kept.length ? `${done} of ${kept.length} done` : "", prose: true,
       status: "", meta: [removed && h("span", null, "withdrawn by the agent")], detail: true });
     this.row.auto(open);
     this.row.refresh();

@@ -20,8 +20,8 @@ export function objectOf(entry: { category: string; input: unknown; title?: stri
     for (const key of OBJECT_KEYS[entry.category] ?? []) {
       if (typeof fields[key] === "string") return { text: fields[key], key };
     }
-    if (entry.title) return { text: entry.title, key: "" };
     const values = Object.entries(fields);
+    if (entry.title) return { text: entry.title, key: values.find(([, value]) => value === entry.title)?.[0] ?? "" };
     if (values.length === 1 && typeof values[0]?.[1] === "string") return { text: values[0][1], key: values[0][0] };
     if (values.length) return { text: short(JSON.stringify(input), 200), key: "" };
   }
