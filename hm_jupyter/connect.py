@@ -1,19 +1,20 @@
 """The composition root: what a person names becomes a transport, an adapter and a session.
 
-The only module that names concrete transports and protocols.
+The only module that names concrete transports and protocols. What a name stands for is ``launch``'s and ``catalog``'s
+business, what is set once the session is there ``begin``'s.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
+import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from .errors import AgentNotFound, UsageError
+from . import __version__
+from .begin import configure, sign_in_help
+from .errors import AgentNotFound, NotSupported, SignInRequired, UsageError
+from .launch import Headers, Launch, environment, find, missing
 from .protocols.base import Adapter
 from .protocols.hm import HmAdapter
 from .protocols.hm_flags import hm_argv
@@ -24,52 +25,57 @@ from .session.session import Session
 from .transports.base import Transport
 from .transports.stdio import StdioTransport
 
-PROTOCOLS = ("hm",)
-
-
-@dataclass(frozen=True)
-class Launch:
-    """How to start an agent: its name for people, its program and protocol."""
-
-    name: str
-    program: list[str]
-    protocol: str
-
 
 def connect(
     agent: str | Sequence[str] | None = None,
     *,
     protocol: str | None = None,
     cwd: str | Path | None = None,
-    env: Mapping[str, str] | None = None,
+    env: Mapping[str, str | None] | None = None,
+    headers: Headers = None,
+    token: str | None = None,
+    cookies: Mapping[str, str] | None = None,
+    insecure: bool = False,
+    tls: ssl.SSLContext | None = None,
     approve: ApprovePolicy = "ask",
     answers: AnswerPolicy = None,
     when_alone: Mapping[str, Any] | None = None,
     provider: str | None = None,
     model: str | None = None,
     mode: str | None = None,
+    options: Mapping[str, bool | str] | None = None,
+    mcp_servers: Any = (),
+    directories: Sequence[str | Path] = (),
     session: str | None = None,
     resume: bool = False,
+    sign_in: str | None = None,
     save: bool = True,
     max_steps: int | None = None,
     agent_approve: Literal["ask", "edits", "all"] | None = None,
     args: Sequence[str] = (),
     name: str | None = None,
-    start_timeout: float = 30.0,
+    start_timeout: float | None = None,
 ) -> Session:
-    """Start an agent and open a session with it.
+    """Start an agent and open a session with it; each session has a process or a connection of its own.
 
-    ``agent``: nothing for the built-in agent, ``"hm"`` for the real one on PATH, or a command as a list (then
-    ``protocol`` says what it speaks: "hm"). ``cwd``: its workspace (default: here). ``env``: variables added to the
-    inherited environment. ``approve``, ``answers``: the policy (:class:`~hm_jupyter.session.policy.Policy`);
+    ``agent``: nothing for the built-in agent, a name of the catalog (``%hm agents``), ``"hm"`` for hm on PATH, a command as
+    a list, or the address of one that runs elsewhere (``https://…``, ``wss://…``; then ``headers``, a mapping or a function
+    that gives one, or a bearer ``token``, ``cookies``, ``tls`` a context of yours, ``insecure`` to send them in the clear).
+    ``protocol``: "acp" (the default of a command and an address), "acp1" or "acp2" for one version of it only, "hm".
+
+    ``cwd``: its workspace (default: here), ``directories``: further ones. ``env``: variables laid over the inherited
+    environment (None takes one out). ``approve``, ``answers``: the policy (:class:`~hm_jupyter.session.policy.Policy`);
     ``when_alone``: ``{"approve": …, "answers": …}`` used only in a notebook nobody watches (nbconvert, nbval).
-    ``session``: an id to resume, or ``resume=True`` for the latest; ``save=False`` keeps none. ``agent_approve`` has
-    the agent itself decide (hm's ``--approve``); ``args`` are further arguments for it. ``start_timeout``: seconds.
+    ``model``, ``mode``, ``options`` (by id, as ``session.options`` lists them) are set before the first prompt.
+    ``mcp_servers``: ``[{"name", "command", "args", "env"}]`` or ``[{"name", "type": "http", "url", "headers"}]``.
+    ``session``: an id to take up again, or ``resume=True`` for the latest. ``sign_in``: the method to sign in by first.
+    ``args``: further arguments for its program. ``start_timeout``: seconds (30, more where an agent is known to be slow).
+    hm RPC only: ``provider``; ``save=False`` keeps no session; ``max_steps``; ``agent_approve`` has the agent itself decide.
 
-    Raises ``UsageError``, ``AgentNotFound``, ``StartError``.
+    Raises ``UsageError``, ``AgentNotFound``, ``StartError``, ``SignInRequired``, ``TransportError``.
     """
-    options = {k: v for k, v in locals().items() if k != "agent"}
-    return runtime().run(_open, agent, options)
+    given = {k: v for k, v in locals().items() if k != "agent"}
+    return runtime().run(_open, agent, given)
 
 
 async def aconnect(agent: str | Sequence[str] | None = None, **options: Any) -> Session:
@@ -78,37 +84,48 @@ async def aconnect(agent: str | Sequence[str] | None = None, **options: Any) -> 
 
 
 _DEFAULTS: dict[str, Any] = dict(connect.__kwdefaults__ or {})
+_HM_ONLY = ("provider", "max_steps", "agent_approve")
+_REMOTE_ONLY = ("cookies", "insecure", "tls")
+_ACP_ONLY = ("options", "mcp_servers", "directories", "sign_in")
 
 
-async def _open(agent: str | Sequence[str] | None, options: dict[str, Any]) -> Session:
-    unknown = sorted(set(options) - set(_DEFAULTS))
+async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Session:
+    unknown = sorted(set(given) - set(_DEFAULTS))
     if unknown:
         raise UsageError(f"connect() does not know {', '.join(unknown)}. It takes: {', '.join(_DEFAULTS)}.")
-    launch = find(agent, options["protocol"])
-    cwd = Path(options["cwd"] or ".").expanduser().resolve()
-    if not cwd.is_dir():
-        raise UsageError(f"cwd={str(cwd)!r} is not a folder: create it, or give another.")
-    argv = hm_argv(
-        launch.program,
-        cwd=str(cwd),
-        mode=options["mode"] or "",
-        provider=options["provider"] or "",
-        model=options["model"] or "",
-        session=options["session"] or "",
-        continue_=options["resume"],
-        save=options["save"],
-        max_steps=options["max_steps"],
-        approve=options["agent_approve"] or "",
-    )
-    return await open_session(
-        StdioTransport([*argv, *options["args"]], cwd=str(cwd), env=_environment(launch, options["env"])),
-        HmAdapter(agent_approve=options["agent_approve"] or "ask"),
-        agent=launch.name,
-        policy=Policy(options["approve"], options["answers"]),
-        alone=Policy(**options["when_alone"]) if options["when_alone"] else None,
-        name=options["name"],
-        start_timeout=options["start_timeout"],
-    )
+    launch = find(agent, given["protocol"], headers=given["headers"], token=given["token"])
+    _fits(launch, given)
+    policy = Policy(given["approve"], given["answers"])
+    alone = Policy(**given["when_alone"]) if given["when_alone"] else None
+    adapter = _adapter(launch, given)
+    why = missing(launch, given["env"])
+    if why:
+        raise AgentNotFound(why)
+    usual = launch.agent.start_timeout if launch.agent is not None else 30.0
+    try:
+        session = await open_session(
+            _transport(launch, given),
+            adapter,
+            agent=launch.name,
+            policy=policy,
+            alone=alone,
+            name=given["name"],
+            start_timeout=usual if given["start_timeout"] is None else given["start_timeout"],
+        )
+    except SignInRequired as error:
+        raise SignInRequired(sign_in_help(launch, error), methods=error.methods, stderr=error.stderr) from None
+
+    async def again(changes: Mapping[str, Any]) -> Session:
+        return await _open(agent, {**given, "session": None, "resume": False, **changes})
+
+    session.reopen, session.agent = again, agent
+    if launch.protocol != "hm":
+        try:
+            await configure(session, launch, given)
+        except BaseException:
+            await session._close()
+            raise
+    return session
 
 
 async def open_session(
@@ -140,36 +157,84 @@ async def open_session(
     return session
 
 
-def find(agent: str | Sequence[str] | None, protocol: str | None = None) -> Launch:
-    """How to start ``agent`` (see :func:`connect`). Raises ``AgentNotFound`` or ``UsageError``."""
-    if protocol is not None and protocol not in PROTOCOLS:
-        raise UsageError(f"protocol={protocol!r} is not spoken here. Known: {', '.join(PROTOCOLS)}.")
-    if agent is None or agent == "demo" or agent == "builtin":
-        return Launch("hm", [sys.executable, "-m", "hm_jupyter.agents"], "hm")
-    if isinstance(agent, str):
-        if agent == "hm":
-            found = shutil.which("hm")
-            if found is None:
-                raise AgentNotFound(
-                    "There is no hm program on PATH. Install it, or use the built-in agent: hm.connect() with no name."
-                )
-            return Launch("hm", [found, "agent"], "hm")
-        raise AgentNotFound(
-            f"No agent is known by the name {agent!r}. Known: hm, and the built-in one (no name). For any other "
-            f'program give its command as a list: hm.connect([{agent!r}, "--rpc"], protocol="hm").'
+def _fits(launch: Launch, given: Mapping[str, Any]) -> None:
+    """Refuse what the protocol has no word for, instead of leaving it out in silence."""
+    hm = launch.protocol == "hm"
+    wrong = [k for k in (_ACP_ONLY if hm else _HM_ONLY) if given[k]]
+    if not hm and not given["save"]:
+        wrong.append("save")
+    if wrong:
+        spoken, other = ("hm RPC", "ACP") if hm else ("ACP", "hm RPC")
+        raise NotSupported(f"{', '.join(wrong)}: {launch.name} speaks {spoken}, and only {other} has that.")
+    if given["session"] and given["resume"]:
+        raise UsageError("Give session= (an id) or resume=True (the latest), not both.")
+    if not launch.url and any(given[k] for k in _REMOTE_ONLY):
+        raise UsageError(f"{', '.join(_REMOTE_ONLY)} go with an address, such as https://host/acp.")
+    if launch.url and (given["args"] or given["env"]):
+        raise UsageError("args= and env= are for a program we start; that agent runs already.")
+
+
+def _folder(launch: Launch, cwd: str | Path | None) -> str:
+    path = Path(cwd or ".").expanduser()
+    if launch.url and path.is_absolute():
+        return str(path)  # a folder of the machine it runs on
+    if not path.resolve().is_dir():
+        raise UsageError(f"cwd={str(path.resolve())!r} is not a folder: create it, or give another.")
+    return str(path.resolve())
+
+
+def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
+    if launch.protocol == "hm":
+        return HmAdapter(agent_approve=given["agent_approve"] or "ask")
+    from .protocols.acp.adapter import AcpAdapter  # not loaded by who speaks hm RPC only
+    from .protocols.acp.servers import servers
+
+    known = launch.agent
+    quirks = known.quirks if known is not None else None
+    version: Literal["auto", 1, 2] = "auto"
+    if launch.protocol != "acp":
+        version = 1 if launch.protocol == "acp1" else 2
+    return AcpAdapter(
+        cwd=_folder(launch, given["cwd"]),
+        version=version,
+        client=("hm_jupyter", __version__),
+        mcp_servers=servers(given["mcp_servers"]),
+        roots=[str(Path(d).expanduser().resolve()) for d in given["directories"]],
+        resume=given["session"] or "",
+        latest=given["resume"],
+        sign_in=given["sign_in"] or "",
+        mode=given["mode"] or (known.mode if known is not None else ""),
+        model=given["model"] or "",
+        options={**(known.options if known is not None else {}), **(given["options"] or {})},
+        host=not launch.url,  # files and commands of this machine are no business of one that runs elsewhere
+        fs_read=quirks.fs_read if quirks is not None else True,
+        quirks=["missing_file_is_empty"] if quirks is not None and quirks.missing_file == "empty" else [],
+    )
+
+
+def _transport(launch: Launch, given: Mapping[str, Any]) -> Transport:
+    cwd = _folder(launch, given["cwd"])
+    if launch.url:
+        remote = {key: given[key] for key in _REMOTE_ONLY}
+        if launch.url.lower().startswith("ws"):
+            from .transports.websocket import WebSocketTransport
+
+            return WebSocketTransport(launch.url, headers=launch.headers, **remote)
+        from .transports.http import HttpTransport
+
+        return HttpTransport(launch.url, headers=launch.headers, **remote)
+    argv = list(launch.program)
+    if launch.protocol == "hm":
+        argv = hm_argv(
+            launch.program,
+            cwd=cwd,
+            mode=given["mode"] or "",
+            provider=given["provider"] or "",
+            model=given["model"] or "",
+            session=given["session"] or "",
+            continue_=given["resume"],
+            save=given["save"],
+            max_steps=given["max_steps"],
+            approve=given["agent_approve"] or "",
         )
-    command = [str(part) for part in agent]
-    if not command:
-        raise UsageError("The command is empty: give the program and its arguments, or nothing for the built-in agent.")
-    if protocol is None:
-        raise UsageError(f'Say which protocol {command[0]!r} speaks: hm.connect({command!r}, protocol="hm").')
-    return Launch(Path(command[0]).name, command, protocol)
-
-
-def _environment(launch: Launch, env: Mapping[str, str] | None) -> dict[str, str]:
-    whole = {**os.environ, **(env or {})}
-    if launch.program[:3] == [sys.executable, "-m", "hm_jupyter.agents"]:
-        # the built-in agent is this very package, wherever it was imported from
-        home = str(Path(__file__).resolve().parent.parent)
-        whole["PYTHONPATH"] = os.pathsep.join(p for p in (home, whole.get("PYTHONPATH", "")) if p)
-    return whole
+    return StdioTransport([*argv, *given["args"]], cwd=cwd, env=environment(launch, given["env"]))

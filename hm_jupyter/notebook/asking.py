@@ -10,6 +10,7 @@ import re
 from typing import Union
 
 from ..commands import Answer, Approve
+from ..events import ApprovalOption
 from ..exports.diffs import unified
 from ..exports.safe import plain
 from ..transcript import Pending, PendingApproval, PendingQuestion
@@ -31,9 +32,12 @@ def describe(request: Pending) -> str:
 def prompt(request: Pending) -> str:
     """The input line's own text."""
     if isinstance(request, PendingQuestion):
+        if request.url:
+            return "y = agree (open it yourself), n = decline: "
         return f"Your answer ({SKIP} to leave it open): "
     session = ", s = allow for this session" if request.for_session else ""
-    return f"y = allow once{session}, n = deny, or write what to do instead: "
+    number = "a number, " if request.options else ""
+    return f"{number}y = allow once{session}, n = deny, or write what to do instead: "
 
 
 def meaning(request: Pending, line: str) -> Meaning:
@@ -44,6 +48,8 @@ def meaning(request: Pending, line: str) -> Meaning:
     if isinstance(request, PendingQuestion):
         return _answer(request, line)
     word = line.lower()
+    if request.options and word.isdecimal():
+        return _option(request, int(word))
     if word in YES:
         return Approve(request_id=request.request_id, allow=True)
     if word in SESSION:
@@ -56,9 +62,28 @@ def meaning(request: Pending, line: str) -> Meaning:
     return Approve(request_id=request.request_id, allow=False, note=note)
 
 
+def _option(request: PendingApproval, number: int) -> Meaning:
+    """The agent's own way to decide with that number, as it was shown."""
+    if not 1 <= number <= len(request.options):
+        return f"There is no option {number}: choose 1 to {len(request.options)}."
+    option = request.options[number - 1]
+    return Approve(
+        request_id=request.request_id,
+        allow=option.kind in ("allow_once", "allow_session"),
+        for_session=option.kind == "allow_session",
+        option_id=option.id,
+    )
+
+
 def _answer(request: PendingQuestion, line: str) -> Meaning:
     if line == SKIP:
         return Answer(request_id=request.request_id, skip=True)
+    if request.url:
+        if line.lower() in YES:
+            return Answer(request_id=request.request_id, text="yes")
+        if line.lower() in NO:
+            return Answer(request_id=request.request_id, skip=True)
+        return "Answer y or n."
     if not request.choices:
         return Answer(request_id=request.request_id, text=line)
     parts = [p.strip() for p in line.split(",")] if request.multi else [line]
@@ -101,12 +126,31 @@ def _approval(request: PendingApproval) -> list[str]:
     if request.for_session:
         facts.append(("for the session allows", request.rule))
     shown = [f"  {name}: {plain(value, exact=True)}" for name, value in facts if value]
-    return [*lines, "", *shown] if shown else lines
+    if shown:
+        lines += ["", *shown]
+    if request.options:
+        lines += ["", *(f"  {i}. {option_text(o)}" for i, o in enumerate(request.options, 1))]
+    return lines
+
+
+def option_text(option: ApprovalOption) -> str:
+    """An option in the agent's words, and in ours what it amounts to where it lasts or refuses."""
+    means = {"allow_session": "allows, and lasts", "deny_once": "denies", "deny_session": "denies, and lasts"}
+    said = means.get(option.kind, "allows once")
+    return f"{plain(option.name or option.id, exact=True)}  ({said})"
 
 
 def _question(request: PendingQuestion) -> list[str]:
-    lines = ["The agent asks:", ""]
+    who = f" ({plain(request.source, exact=True)})" if request.source else ""
+    lines = [f"The agent asks{who}:", ""]
     lines += [f"  {plain(t, exact=True)}" for t in request.text.split("\n")]
+    if request.url:
+        lines += ["", "  It wants you to open this page in your browser:", f"  {plain(request.url, exact=True)}"]
+    if request.form:
+        lines += [
+            "",
+            f"  A form of {len(request.form)}; {SKIP} leaves it unanswered, an empty line takes what is in [ ].",
+        ]
     for i, choice in enumerate(request.choices, 1):
         text = choice.label or choice.value
         lines.append(

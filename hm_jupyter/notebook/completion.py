@@ -11,12 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..transcript import PendingApproval
 from .registry import registry
 from .subcommands import EFFORTS, PROMPT_OPTIONS, SUBCOMMANDS, Subcommand
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from ..session.session import Session
     from .magics import HmMagics
     from .options import Option
 
@@ -63,6 +65,8 @@ class Completer:
 
     def candidates(self, before: list[str], word: str) -> list[str]:
         """What may stand at the cursor, after the words ``before``."""
+        if not before and word.startswith("/") and registry.current is not None:
+            return [f"/{command.name}" for command in registry.current.state.commands]
         sub = next((SUBCOMMANDS[w] for w in before if w in SUBCOMMANDS), None)
         options = sub.options if sub else PROMPT_OPTIONS
         previous = next((o for o in options if before and before[-1] == o.flag and (o.metavar or o.choices)), None)
@@ -72,7 +76,7 @@ class Completer:
             return []
         found = [] if sub else self._first(before)
         if sub is not None:
-            found += self._words(sub)
+            found += self._words(sub, before)
         taken = {w for w in before if not any(o.repeat and o.flag == w for o in options)}
         if word.startswith("-") or sub is not None or not found:
             found += [o.flag for o in options if o.flag not in taken]
@@ -83,7 +87,7 @@ class Completer:
         rest = [w for i, w in enumerate(before) if w != "--session" and (i == 0 or before[i - 1] != "--session")]
         return [] if rest else list(SUBCOMMANDS)
 
-    def _words(self, sub: Subcommand) -> list[str]:
+    def _words(self, sub: Subcommand, before: list[str]) -> list[str]:
         session = registry.current
         if sub.completes == "session":
             return registry.names()
@@ -91,7 +95,11 @@ class Completer:
             kind = "question" if sub.name == "answer" else "approval"
             return [p.call_id for _, s in registry.items() for p in s.pending if p.TAG[1] == kind]
         if sub.completes == "agent":
-            return ["builtin", "hm"]
+            return _agents()
+        if sub.completes == "option-name":
+            return _settings(session, before[before.index(sub.name) + 1 :])
+        if sub.completes == "work":
+            return [b.id for b in session.background if b.cancelable] if session else []
         if sub.completes == "mode":
             return list(session.state.modes) if session else []
         if sub.completes == "model":
@@ -110,7 +118,10 @@ class Completer:
         if option.completes == "session":
             return registry.names()
         if option.completes == "agent":
-            return ["builtin", "hm"]
+            return _agents()
+        if option.completes == "option":
+            waiting = [p for _, s in registry.items() for p in s.pending if isinstance(p, PendingApproval)]
+            return [o.id for p in waiting for o in p.options]
         if option.completes == "path":
             return _paths("", folders=True)
         session = registry.current
@@ -121,6 +132,28 @@ class Completer:
             names = [n for n in self.magics.shell.user_ns if not n.startswith("_") and n not in hidden]
             return ["ask", "edits", "all", "deny", *names] if option.name == "when-alone" else names
         return []
+
+
+def _agents() -> list[str]:
+    """The names of agents; a file of the person's that is not right hides only its own."""
+    from ..catalog import catalog
+    from ..errors import UsageError
+
+    try:
+        return ["builtin", "hm", *sorted(catalog().names)]
+    except UsageError:
+        return ["builtin", "hm"]
+
+
+def _settings(session: Session | None, given: list[str]) -> list[str]:
+    """The agent's settings, and after the name of one its values."""
+    options = {o.id: o for o in session.state.options} if session else {}
+    if not given:
+        return list(options)
+    chosen = options.get(given[0])
+    if chosen is None or len(given) > 1:
+        return []
+    return ["on", "off"] if chosen.kind == "boolean" else [c.value for c in chosen.choices]
 
 
 def _paths(start: str, *, folders: bool = False) -> list[str]:

@@ -5,11 +5,12 @@ What a line means is decided in ``dispatch``, which is imported at the first use
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 from traitlets import Any as AnyTrait
-from traitlets import Bool, Enum, Float, Unicode
+from traitlets import Bool, Enum, Float, Unicode, default
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 class HmMagics(Magics):
     """Settings of the %hm magics. Keys and tokens are not among them: agents read those from the environment."""
 
-    agent = Unicode("", help="the agent a new session starts: a name from %hm agents; empty: the built-in one").tag(
-        config=True
-    )
+    agent = Unicode(
+        help="the agent a new session starts: a name from %hm agents, an address, or a command; empty: the built-in one. "
+        "Where nothing is set, the environment variable HM_JUPYTER_AGENT says"
+    ).tag(config=True)
     approve = Enum(
         ["ask", "edits", "all", "deny"], "ask", help="who decides what needs leave: ask (you), edits, all, deny"
     ).tag(config=True)
@@ -39,6 +41,10 @@ class HmMagics(Magics):
     cwd = Unicode("", help="the folder a new session works in; empty: the notebook's").tag(config=True)
     background = Bool(False, help="return at once instead of waiting for the turn").tag(config=True)
     timeout = Float(0.0, min=0.0, help="stop a turn after so many seconds; 0: never").tag(config=True)
+
+    @default("agent")
+    def _agent(self) -> str:
+        return os.environ.get("HM_JUPYTER_AGENT", "")
 
     @no_var_expand
     @needs_local_scope

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from ..errors import UsageError
 
-Completes = Literal["", "session", "saved", "call", "variable", "agent", "path", "mode", "model"]
+Completes = Literal["", "session", "saved", "call", "variable", "agent", "path", "mode", "model", "option"]
 
 _OPTION = re.compile(r"--(?P<name>[A-Za-z][\w-]*)(?P<eq>=)?")
 _END = re.compile(r"--(?=\s|\Z)")
@@ -122,6 +122,17 @@ def closest(word: str, names: Iterable[str]) -> str:
     """The name ``word`` was probably meant to be, or ""."""
     found = get_close_matches(word, list(names), n=1, cutoff=0.6)
     return found[0] if found else ""
+
+
+def pairs(given: Iterable[str], *, option: str) -> dict[str, str]:
+    """``NAME=VALUE`` words as a mapping. Raises :class:`UsageError`, naming ``option``."""
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} is written NAME=VALUE.")
+        found[name] = value
+    return found
 
 
 def _skip(line: str, at: int) -> int:

@@ -1,13 +1,16 @@
-"""``%hm start agents use stop sessions fork export state``: sessions, opened, chosen, kept and ended."""
+"""``%hm start use stop sessions resume close delete fork export state``: sessions, opened, chosen, kept and ended."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..begin import unasked
+from ..catalog import catalog
 from ..errors import UsageError
 from ..exports.view import model_name
-from .options import Args
+from ..launch import expanded, named
+from .options import Args, pairs
 from .registry import registry
 from .show import Table, say
 
@@ -41,17 +44,15 @@ def opened(magics: HmMagics, *, agent: Any = "", name: str = "", **given: Any) -
 
     register()
     options = {
+        **given,
         "cwd": given.get("cwd") or magics.cwd,
         "provider": given.get("provider") or magics.provider,
         "model": given.get("model") or magics.model,
         "mode": given.get("mode") or magics.mode,
-        "approve": given.get("approve"),
         "when_alone": given.get("when_alone") or alone_policy(magics.when_alone),
-        "session": given.get("session"),
-        "protocol": given.get("protocol"),
         "name": name,
     }
-    session = connect(agent or magics.agent or None, **{k: v for k, v in options.items() if v})
+    session = connect(agent or named(magics.agent), **{k: v for k, v in options.items() if v})
     registry.add(session, name, follows="approve" not in given)
     return session
 
@@ -83,11 +84,15 @@ def policy_of(text: str, scope: Mapping[str, Any], *, option: str) -> Any:
 
 def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm start``"""
-    given = {k.replace("-", "_"): value_of(v, scope) for k, v in args.values.items()}
+    given = {
+        k.replace("-", "_"): v if k in ("header", "token", "set") else value_of(v, scope)
+        for k, v in args.values.items()
+    }
     if "when_alone" in given:
         given["when_alone"] = alone_policy(policy_of(args.values["when-alone"], scope, option="--when-alone"))
     if "resume" in given:
         given["session"] = given.pop("resume")
+    _for_agents_elsewhere(given, args, scope)
     if "scenario" in given:
         if given.get("provider", "demo") != "demo" or "model" in given:
             raise UsageError("--scenario is what the demo model plays; leave --provider and --model out.")
@@ -95,25 +100,43 @@ def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     agent: Any = args.words[0] if args.words else ""
     if isinstance(scope.get(agent.removeprefix("$")), (list, tuple)):
         agent = list(scope[agent.removeprefix("$")])
-        given.setdefault("protocol", "hm")  # the only one so far
-    opened(magics, agent=agent, name=given.pop("name", ""), **given)
-    session = registry.get()
+    ready(opened(magics, agent=agent, name=given.pop("name", ""), **given))
+
+
+def _for_agents_elsewhere(given: dict[str, Any], args: Args, scope: Mapping[str, Any]) -> None:
+    """``--set``, ``--header``, ``--token``, ``--mcp``, ``--folder`` as ``connect`` takes them. Tokens come from the
+    environment, so that no notebook holds one."""
+    if "set" in given:
+        switches: dict[str, bool | str] = {"on": True, "true": True, "off": False, "false": False}
+        chosen = pairs(given.pop("set"), option="--set")
+        given["options"] = {k: switches.get(v.lower(), v) for k, v in chosen.items()}
+    if "header" in given:
+        headers = pairs(given.pop("header"), option="--header")
+        given["headers"] = {k: expanded(v, f"--header {k}") for k, v in headers.items()}
+    if "token" in given:
+        if not args.values["token"].startswith("$"):
+            raise UsageError(
+                "A notebook is saved and shared: put the token in the environment, and write --token $NAME."
+            )
+        given["token"] = expanded(args.values["token"], "--token")
+    if "mcp" in given:
+        from .attach import look_up
+
+        given["mcp_servers"] = look_up(given.pop("mcp"), scope, option="--mcp")
+    if "folder" in given:
+        given["directories"] = given.pop("folder")
+
+
+def ready(session: Session) -> None:
+    """Say who is there, with which model and mode, and that it may not ask."""
     state = session.state
     about = ", ".join(x for x in (model_name(state.model) or state.provider, state.mode and f"mode {state.mode}") if x)
     name = registry.current_name
     who = state.agent if name == state.agent else f"{name}: {state.agent}"
     say(f"{who} is ready" + (f" ({about})." if about else "."))
-
-
-def agents(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
-    """``%hm agents``"""
-    from shutil import which
-
-    rows = [("builtin", "the built-in agent", ""), ("hm", "hm, from PATH", "" if which("hm") else "not installed")]
-    current = registry.current_name
-    names = [f"{name} (current)" if name == current else name for name in registry.names()]
-    sessions = f"Open sessions: {', '.join(names)}; change with %hm use NAME." if names else "No session is open."
-    return Table(("agent", "what", ""), rows, note=f"Start one with %hm start AGENT. {sessions}", code=("agent",))
+    found = catalog().get(state.agent) if state.mode else None
+    if warning := unasked(state.mode, found[1] if found else None):
+        say(warning)
 
 
 def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -160,8 +183,54 @@ def saved(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     for item in found:
         model = "/".join(str(item[k]) for k in ("provider", "model") if item.get(k))
         rows.append((*(item.get(k, "") for k in columns[:-1]), model))
-    note = "Take one up again with %hm start --resume ID." if rows else "None saved here; try %hm sessions --all."
+    note = "Take one up again with %hm resume ID." if rows else "None saved here; try %hm sessions --all."
     return Table(columns, rows, note=note, code=("id",))
+
+
+def resume(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
+    """``%hm resume``"""
+    session = magics.session(args.get("session", ""))
+    wanted = args.words[0] if args.words else ""
+    _is_saved("resume", session, wanted)
+    follows = registry.follows(session)
+    again = session.resume(wanted, name=args.get("name") or session.name)
+    registry.add(again, args.get("name", ""), follows=follows)
+    ready(again)
+
+
+def close(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
+    """``%hm close``"""
+    session, wanted = _one_saved("close", magics, args)
+    session.close_session(wanted)
+    say(f"The agent closed {wanted}.")
+
+
+def delete(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
+    """``%hm delete``"""
+    session, wanted = _one_saved("delete", magics, args)
+    session.delete_session(wanted)
+    say(f"The agent deleted {wanted}.")
+
+
+def _one_saved(sub: str, magics: HmMagics, args: Args) -> tuple[Session, str]:
+    if not args.words:
+        raise UsageError(f"Which session? Write %hm {sub} ID; %hm sessions lists them. To end this one: %hm stop.")
+    session = registry.get(args.get("session", ""))
+    if args.words[0] in registry.names():
+        raise UsageError(f"{args.words[0]} is a session of this kernel: %hm stop {args.words[0]} ends it.")
+    _is_saved(sub, session, args.words[0])
+    return session, args.words[0]
+
+
+def _is_saved(sub: str, session: Session, wanted: str) -> None:
+    """Refuse an id the agent does not list: the line may have been meant as a prompt."""
+    if not wanted or not session.capabilities.list_sessions:
+        return
+    if all(str(item.get("id")) != wanted for item in session.sessions(all=True)):
+        raise UsageError(
+            f"The agent has no session {wanted!r}; %hm sessions --all lists them. "
+            f"To send this as a prompt write %hm -- {sub} {wanted}"
+        )
 
 
 def fork(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -199,6 +268,13 @@ def _approval(magics: HmMagics, session: Session) -> str:
     return f"{magics.approve} (the setting); {own} for prompts from Python"
 
 
+def _context(session: Session) -> str:
+    used, size = session.context
+    if not used:
+        return ""
+    return f"{used:,} tokens" + (f" of {size:,} ({used / size:.0%})" if size else "")
+
+
 def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm state``"""
     name = args.get("session", "") or registry.current_name
@@ -221,7 +297,10 @@ def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
         ("turns", now.turn),
         ("waiting", len(now.pending) or ""),
         ("tokens", tokens if used.input or used.output else ""),
-        ("context", f"{now.context:,} tokens" if now.context else ""),
-        ("cost", f"${used.cost:.4f}" if used.cost is not None else ""),
+        ("context", _context(session)),
+        ("cost", now.spent or (f"${used.cost:.4f}" if used.cost is not None else "")),
+        ("speaks", now.protocol),
+        ("connection", now.link),
+        ("goes on", "\n".join(f"{b.id}  {b.title or b.kind}" for b in now.background)),
     ]
     return Table(("what", "value"), [p for p in pairs if p[1] != ""], code=("value",))

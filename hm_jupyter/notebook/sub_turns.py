@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import NotWaiting, UsageError
-from ..transcript import PendingApproval, PendingQuestion
-from .options import Args, first_word
+from ..session.checks import option_of
+from ..transcript import Pending, PendingApproval, PendingQuestion
+from .asking import option_text
+from .asking_forms import field_text
+from .options import Args, first_word, pairs
 from .registry import registry
 from .show import Table, say
 
@@ -56,10 +59,13 @@ def pending(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
                     what = f"{what}\n" + "\n".join(f"  {d.path}" for d in request.diffs)
                 if request.cwd:
                     what += f"\nin {request.cwd}"
-                rows.append((request.call_id, "wants leave", what, known))
+                ways = "".join(f"\n  {i}. {option_text(o)}" for i, o in enumerate(request.options, 1))
+                rows.append((_called(request), "wants leave", what + ways, known))
             else:
                 choices = "".join(f"\n  {c.value}" + (f": {c.label}" if c.label else "") for c in request.choices)
-                rows.append((request.call_id, "asks", request.text + choices, known))
+                fields = "".join(f"\n  {field_text(f)}" for f in request.form)
+                page = f"\n  page to open: {request.url}" if request.url else ""
+                rows.append((_called(request), "asks", request.text + choices + fields + page, known))
     note = "Decide with %hm approve, %hm deny NOTE or %hm answer TEXT." if rows else "Nothing waits for you."
     return Table(("call", "kind", "what", "session"), rows, note=note, code=("call", "what"))
 
@@ -73,18 +79,27 @@ def approve(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
 
         edits = {e.path: e.content for e in chosen(request, only)}
     for_session = bool(args.get("for-session"))
+    if option := args.get("option"):
+        if for_session:
+            raise UsageError("Give --option or --for-session, not both.")
+        if option.isdecimal() and 1 <= int(option) <= len(request.options) and option not in _ids(request):
+            option = request.options[int(option) - 1].id
+        chosen_option = option_of(request, option)
+        session.approve(request.request_id, note=args.get("note", ""), edits=edits, option=chosen_option.id)
+        say(f"Decided {_called(request)}: {option_text(chosen_option)}.")
+        return
     if for_session and not request.for_session:
         raise UsageError("This call cannot be allowed for the session; write %hm approve without --for-session.")
-    session.approve(request.call_id, for_session=for_session, note=args.get("note", ""), edits=edits)
-    say(f"Allowed {request.call_id}" + (" and calls like it for this session." if for_session else "."))
+    session.approve(request.request_id, for_session=for_session, note=args.get("note", ""), edits=edits)
+    say(f"Allowed {_called(request)}" + (" and calls like it for this session." if for_session else "."))
 
 
 def deny(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm deny``"""
     call, note = _call_and_text(args)
     session, request = _waiting(args, call, PendingApproval, "deny")
-    session.deny(request.call_id, note=note)
-    say(f"Denied {request.call_id}.")
+    session.deny(request.request_id, note=note)
+    say(f"Denied {_called(request)}.")
 
 
 def answer(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -92,13 +107,32 @@ def answer(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     call, text = _call_and_text(args)
     session, request = _waiting(args, call, PendingQuestion, "answer")
     if args.get("skip"):
-        session.skip(request.call_id)
-        say(f"Left {request.call_id} unanswered.")
+        session.skip(request.request_id)
+        say(f"Left {_called(request)} unanswered.")
         return
+    if request.form:
+        given = args.get("field", [])
+        if not given:
+            fields = "; ".join(field_text(f) for f in request.form)
+            raise UsageError(f"{_called(request)} is a form: write %hm answer --field NAME=VALUE for each of {fields}.")
+        session.answer(request.request_id, fields=pairs(given, option="--field"))
+        say(f"Answered {_called(request)}.")
+        return
+    if args.get("field"):
+        raise UsageError(f"{_called(request)} is no form: write %hm answer TEXT.")
     if not text.strip():
         raise UsageError("What is the answer? Write %hm answer TEXT, or %hm answer --skip.")
-    session.answer(request.call_id, text)
-    say(f"Answered {request.call_id}.")
+    session.answer(request.request_id, text)
+    say(f"Answered {_called(request)}.")
+
+
+def _called(request: Pending) -> str:
+    """What a person calls it by: the call's id, or the request's where no call is named (or several ask under one id)."""
+    return request.call_id or request.request_id
+
+
+def _ids(request: PendingApproval) -> list[str]:
+    return [o.id for o in request.options]
 
 
 def abort(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -125,7 +159,7 @@ def _call_and_text(args: Args) -> tuple[str, str]:
     head, rest = first_word(args.text)
     name = args.get("session", "")
     sessions = [registry.get(name)] if name else [s for _, s in registry.items()]
-    if any(p.call_id == head for s in sessions for p in s.pending):
+    if head and any(head in (p.call_id, p.request_id) for s in sessions for p in s.pending):
         return head, rest
     return "", args.text
 
@@ -138,7 +172,7 @@ def _waiting(args: Args, call: str, kind: type[Any], sub: str) -> tuple[Session,
     _until(sessions, lambda s: any(isinstance(p, kind) for p in s.pending), PATIENCE)
     found = [(s, p) for s in sessions for p in s.pending if isinstance(p, kind)]
     if call:
-        found = [(s, p) for s, p in found if p.call_id == call]
+        found = [(s, p) for s, p in found if call in (p.call_id, p.request_id)]
     current = [(s, p) for s, p in found if s is registry.current]
     if len(current) == 1:
         return current[0]
@@ -149,5 +183,5 @@ def _waiting(args: Args, call: str, kind: type[Any], sub: str) -> tuple[Session,
         what = f"{call!r} does not wait" if call else "Nothing waits"
         prompt = f"%hm -- {sub} {args.text}".rstrip()
         raise NotWaiting(f"{what} for {noun}; %hm pending shows what does. To send this as a prompt write {prompt}")
-    ids = ", ".join(p.call_id for _, p in found)
+    ids = ", ".join(_called(p) for _, p in found)
     raise NotWaiting(f"Several calls wait for {noun}; say which: {ids} (%hm pending shows them).")

@@ -13,6 +13,8 @@ from typing import Literal
 from ..errors import UsageError
 from .options import Option
 
+PROTOCOLS = ("acp", "acp1", "acp2", "hm")  # the catalog's, without loading it at every prompt
+
 POLICIES = ("ask", "edits", "all", "deny")
 EFFORTS = ("off", "low", "medium", "high", "xhigh", "max")
 
@@ -68,18 +70,40 @@ _TABLE = (
             Option("mode", "which mode to begin in", "NAME", completes="mode"),
             _APPROVE,
             _ALONE,
-            Option("protocol", "what a command line of yours speaks (default: hm)", choices=("hm",)),
+            Option("set", "a setting of the agent's own, from the start", "NAME=VALUE", repeat=True),
+            Option("header", "sent with every request to an address; $NAME is taken from the environment", "NAME=VALUE",
+                   repeat=True),
+            Option("token", "the same for a bearer token: write $NAME, never the token", "$NAME"),
+            Option("mcp", "a variable holding MCP servers the agent is to use", "NAME", completes="variable"),
+            Option("folder", "a further folder it may work in", "DIR", repeat=True, completes="path"),
+            Option("protocol", "what a command or an address speaks (default: acp)", choices=PROTOCOLS),
             Option("resume", "go on with a saved session", "ID", completes="saved"),
+            Option("sign-in", "sign in by this method first", "METHOD"),
             Option("scenario", "what the demo model plays: a name, or a .toml file", "NAME"),
         ),
         words=1, completes="agent",
-        details="AGENT is a name from %hm agents, or the name of a variable holding a command line (a list). "
-        "Without it, the setting agent decides. A prompt with no session open starts one with the settings, so start "
-        "is only needed for something else. A value written $NAME is the value of that variable.",
-        examples=("%hm start", "%hm start hm --mode plan", "%hm start --cwd $folder --approve edits"),
+        details="AGENT is a name from %hm agents, the address of an agent that runs elsewhere (https://…, wss://…), or "
+        "the name of a variable holding a command (a list). "
+        "Without it, the setting agent decides, and else the environment's HM_JUPYTER_AGENT. A prompt with no session "
+        "open starts one with the settings, so start is only needed for something else. A value written $NAME is the "
+        "value of that variable; of a header or a token, the environment variable.",
+        examples=("%hm start", "%hm start gemini --mode plan", "%hm start --cwd $folder --approve edits",
+                  "%hm start https://host/acp --header X-Api-Key=$MY_KEY"),
     ),
     Subcommand(
-        "agents", "", "the agents there are, and the sessions open in this kernel", "sub_sessions:agents", "sessions",
+        "agents", "", "the agents there are, what each needs, and the sessions open in this kernel", "sub_agents:agents",
+        "sessions",
+    ),
+    Subcommand(
+        "login", "[AGENT] [METHOD]", "sign in to an agent", "sub_sign_in:login", "sessions", (_SESSION,), words=2,
+        completes="agent",
+        details="AGENT is a name from %hm agents; without it, the current session's agent. Where there are several ways, "
+        "it lists them. Some agents sign in by themselves (in a browser); for others their own program is run here, and "
+        "what it asks is asked in the input line.",
+        examples=("%hm login gemini", "%hm login gemini oauth-personal"),
+    ),
+    Subcommand(
+        "logout", "", "have the agent forget who you are", "sub_sign_in:logout", "sessions", (_SESSION,),
     ),
     Subcommand(
         "use", "NAME", "make another open session the current one", "sub_sessions:use", "sessions",
@@ -94,7 +118,20 @@ _TABLE = (
     Subcommand(
         "sessions", "", "the sessions the agent has saved", "sub_sessions:saved", "sessions",
         (Option("all", "those of every folder"), _SESSION),
-        details="Take one up again with %hm start --resume ID.",
+        details="Take one up again with %hm resume ID.",
+    ),
+    Subcommand(
+        "resume", "[ID]", "go on with a saved session of the same agent", "sub_sessions:resume", "sessions",
+        (Option("name", "what to call the session here", "NAME"), _SESSION), words=1, completes="saved",
+        details="Without ID, with the latest. It becomes the current session; the one there is stays open.",
+    ),
+    Subcommand(
+        "close", "ID", "have the agent free a session of its own", "sub_sessions:close", "sessions",
+        (_SESSION,), words=1, completes="saved", details="It stays saved. To end a session of this kernel: %hm stop.",
+    ),
+    Subcommand(
+        "delete", "ID", "have the agent delete a saved session, for good", "sub_sessions:delete", "sessions",
+        (_SESSION,), words=1, completes="saved",
     ),
     Subcommand(
         "fork", "[ENTRY]", "go on as a copy of this session", "sub_sessions:fork", "sessions",
@@ -135,6 +172,8 @@ _TABLE = (
         "approve", "[CALL]", "allow what waits", "sub_turns:approve", "while a turn runs",
         (
             Option("for-session", "and calls like it from now on"),
+            Option("option", "one of the agent's own ways to decide, by number, id or name", "OPTION",
+                   completes="option"),
             Option("only", "of an edit: apply only this file", "PATH", repeat=True),
             Option("note", "say something to the agent with it", "TEXT"),
             _SESSION,
@@ -151,12 +190,24 @@ _TABLE = (
     ),
     Subcommand(
         "answer", "[CALL] TEXT", "answer the agent's question", "sub_turns:answer", "while a turn runs",
-        (Option("skip", "end the question without an answer"), _SESSION), text=True, completes="call",
-        details="CALL may be left out when one question waits.", examples=("%hm answer sqlite",),
+        (
+            Option("skip", "end the question without an answer"),
+            Option("field", "of a form: the value of one field", "NAME=VALUE", repeat=True),
+            _SESSION,
+        ),
+        text=True, completes="call",
+        details="CALL may be left out when one question waits. A form is answered by its fields; --field may stand for "
+        "each, and what has a default may be left out.",
+        examples=("%hm answer sqlite", "%hm answer --field city=Oslo --field days=3"),
     ),
     Subcommand(
         "abort", "", "stop the turn; the agent lives on", "sub_turns:abort", "while a turn runs", (_SESSION,),
         details="What waits is refused and what is queued is dropped. The ■ button does the same to a waiting cell.",
+    ),
+    Subcommand(
+        "stop-work", "ID", "stop one call, terminal or sub-agent, and nothing else", "sub_agent:stop_work",
+        "while a turn runs", (_SESSION,), words=1, completes="work",
+        details="Of an agent that can. %hm state lists what goes on in the background.",
     ),
     Subcommand(
         "mode", "[NAME]", "show or change the mode", "sub_agent:mode", "the agent", (_SESSION,), words=1,
@@ -170,6 +221,18 @@ _TABLE = (
     Subcommand(
         "effort", "[LEVEL]", "show or change how hard the model thinks", "sub_agent:effort", "the agent", (_SESSION,),
         words=1, completes="effort", details=f"LEVEL is one of {', '.join(EFFORTS)}. From the next turn on.",
+    ),
+    Subcommand(
+        "options", "", "the agent's own settings", "sub_agent:options", "the agent", (_SESSION,),
+    ),
+    Subcommand(
+        "set", "NAME VALUE", "change one of them", "sub_agent:set_option", "the agent", (_SESSION,), words=2,
+        completes="option-name", details="NAME and VALUE as %hm options lists them. Settings of this extension: %hm config.",
+        examples=("%hm set effort high",),
+    ),
+    Subcommand(
+        "commands", "", "the agent's slash commands", "sub_agent:commands", "the agent", (_SESSION,),
+        details="One is sent as a prompt: %hm /name rest.",
     ),
     Subcommand(
         "compact", "", "summarise the context to make room", "sub_agent:compact", "the agent",
@@ -195,8 +258,9 @@ SUBCOMMANDS: dict[str, Subcommand] = {s.name: s for s in _TABLE}
 _ALSO = {
     "queue": "follow", "followup": "follow", "follow-up": "follow", "allow": "approve", "yes": "approve",
     "reject": "deny", "refuse": "deny", "cancel": "abort", "interrupt": "abort", "quit": "stop", "exit": "stop",
-    "close": "stop", "status": "state", "settings": "config", "set": "config", "switch": "use", "resume": "start",
-    "connect": "start", "list": "agents", "ls": "agents", "save": "export",
+    "status": "state", "settings": "config", "switch": "use", "connect": "start", "list": "agents", "ls": "agents",
+    "save": "export", "signin": "login", "sign-in": "login", "signout": "logout", "sign-out": "logout", "load": "resume",
+    "option": "options", "slash": "commands", "remove": "delete",
 }  # fmt: skip
 
 

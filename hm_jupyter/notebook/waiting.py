@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..commands import Abort, Answer, Approve
 from ..errors import HmError, NotWaiting
 from ..session.runtime import runtime
-from ..transcript import Append, Op, Pending
+from ..transcript import Append, Op, Pending, PendingQuestion
 from . import asking, views
+from .asking_forms import ask_form
 from .line import Line
 
 if TYPE_CHECKING:
@@ -137,16 +138,15 @@ def _ask(watch: _Watch, request: Pending) -> bool:
             line = Line()
             watch.asked = (request, line)
             try:
-                text = line.read(asking.prompt(request)) if _still(session, request) else None
+                meant = _read(session, request, line)
             except Exception as error:  # StdinNotImplementedError (ipykernel), EOFError, OSError: all mean "no"
                 log.debug("input() is not to be had: %r", error)
                 return False
             finally:
                 watch.asked = None
-            if text is None or not _still(session, request):
+            if meant is None or not _still(session, request):
                 print("That was decided elsewhere meanwhile.")  # noqa: T201
                 return True
-            meant = asking.meaning(request, text)
             if isinstance(meant, str):
                 print(meant)  # noqa: T201
                 continue
@@ -155,6 +155,14 @@ def _ask(watch: _Watch, request: Pending) -> bool:
         return True
     finally:
         runtime().call_soon(_deciding, session, False)
+
+
+def _read(session: Session, request: Pending, line: Line) -> asking.Meaning | None:
+    """What was typed, as a decision or a sentence why it is none; None when the request no longer waits."""
+    if isinstance(request, PendingQuestion) and request.form:
+        return ask_form(request, line.read, lambda: _still(session, request))
+    text = line.read(asking.prompt(request)) if _still(session, request) else None
+    return None if text is None else asking.meaning(request, text)
 
 
 def _decide(session: Session, command: Approve | Answer) -> None:

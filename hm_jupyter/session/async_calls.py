@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 from .. import commands as cmd
 from ..errors import AgentError, UsageError
 from ..events import CommandAnswered
+from ..transcript import PendingQuestion
+from .checks import option_of
+from .forms import checked
 from .media import attachments, compose, image_list
 from .policy import ApprovePolicy, Policy, edits_of
 from .presence import front
 from .runtime import Runtime, follow
+from .state import pending_request
 from .turn import Turn, TurnOptions
 
 if TYPE_CHECKING:
@@ -97,22 +101,20 @@ class AsyncCalls:
         for_session: bool = False,
         note: str = "",
         edits: Mapping[str, str] | None = None,
+        option: str = "",
     ) -> None:
         """``approve``"""
-        request = self._waiting(call_id, "approval")
-        await self._asend(
-            cmd.Approve(request_id=request, allow=allow, for_session=for_session, note=note, edits=edits_of(edits))
-        )
+        await self._asend(self._decision(call_id, allow, for_session, note, edits, option))
 
     async def adeny(self, call_id: str = "", *, note: str = "") -> None:
         """``deny``"""
         await self.aapprove(call_id, allow=False, note=note)
 
-    async def aanswer(self, call_id: str, text: str | None = None) -> None:
+    async def aanswer(
+        self, call_id: str = "", text: str | None = None, *, fields: Mapping[str, Any] | None = None
+    ) -> None:
         """``answer``"""
-        if text is None:
-            call_id, text = "", call_id
-        await self._asend(cmd.Answer(request_id=self._waiting(call_id, "question"), text=text))
+        await self._asend(self._answering(call_id, text, fields))
 
     async def askip(self, call_id: str = "") -> None:
         """``skip``"""
@@ -189,6 +191,40 @@ class AsyncCalls:
         )
         policy = None if approve is None else Policy(approve)
         return command, TurnOptions(policy, bool(unattended), Policy(**when_alone) if when_alone else None)
+
+    def _decision(
+        self, call_id: str, allow: bool, for_session: bool, note: str, edits: Mapping[str, str] | None, option: str
+    ) -> cmd.Approve:
+        request = self._waiting(call_id, "approval")
+        if option:
+            chosen = option_of(pending_request(self.controller.transcript.state, request), option)
+            if not allow and chosen.kind.startswith("allow"):
+                raise UsageError(f"{chosen.name!r} allows the call; leave allow=False out, or choose another option.")
+            allow, for_session = chosen.kind.startswith("allow"), chosen.kind.endswith("session")
+            option = chosen.id
+        return cmd.Approve(
+            request_id=request,
+            allow=allow,
+            for_session=for_session,
+            note=note,
+            edits=edits_of(edits),
+            option_id=option,
+        )
+
+    def _answering(self, call_id: str, text: str | None, fields: Mapping[str, Any] | None) -> cmd.Answer:
+        if fields is not None:
+            if text is not None:
+                raise UsageError("A form is answered by fields= alone.")
+            request = self._waiting(call_id, "question")
+            asked = pending_request(self.controller.transcript.state, request)
+            if not isinstance(asked, PendingQuestion):  # what is wrong is said when it is sent
+                return cmd.Answer(request_id=request, fields=dict(fields))
+            if not asked.form:
+                raise UsageError("That question is no form: answer it with a text.")
+            return cmd.Answer(request_id=request, fields=checked(asked.form, fields))
+        if text is None:
+            call_id, text = "", call_id
+        return cmd.Answer(request_id=self._waiting(call_id, "question"), text=text)
 
     def _images(self, images: Any) -> list[cmd.ImageData]:
         return image_list(images)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .. import commands as cmd
-from ..errors import NotSupported, NotWaiting, TurnRunning
-from ..events import Capabilities
-from ..transcript import PendingApproval, PendingQuestion, QuestionEntry, ToolEntry, Transcript
+from ..errors import NotSupported, NotWaiting, TurnRunning, UsageError
+from ..events import ApprovalOption, Capabilities
+from ..transcript import Pending, PendingApproval, PendingQuestion, QuestionEntry, ToolEntry, Transcript
 from .state import call_entry, pending_request, running_turn
 
 NEEDS: dict[type, tuple[str, str]] = {
@@ -18,6 +18,13 @@ NEEDS: dict[type, tuple[str, str]] = {
     cmd.ListSessions: ("list_sessions", "list its sessions"),
     cmd.Fork: ("fork", "fork a session"),
     cmd.Export: ("export", "export a session (s.export() does, from the transcript)"),
+    cmd.SetOption: ("options", "be set by options"),
+    cmd.CancelWork: ("cancel_work", "stop one call alone: abort() stops the turn"),
+    cmd.CloseSession: ("close_session", "close a session of its own: s.close() ends this one with its agent"),
+    cmd.DeleteSession: ("delete_session", "delete its sessions"),
+    cmd.SignIn: ("sign_in", "sign anybody in: it offers no way to"),
+    cmd.SignOut: ("sign_out", "sign anybody out"),
+    cmd.CallAgent: ("raw_calls", "be sent requests as they are"),
 }
 
 
@@ -32,6 +39,10 @@ def check(command: cmd.Command, t: Transcript, can: Capabilities) -> None:
         raise TurnRunning("A turn is running: steer it, queue a follow-up, stop it, or wait for its end.")
     if isinstance(command, (cmd.Approve, cmd.Answer)):
         _check_waiting(command, t)
+    if isinstance(command, cmd.Approve) and command.option_id:
+        _check_option(command, t)
+    if isinstance(command, cmd.Answer) and not command.skip:
+        _check_form(command, t)
     if isinstance(command, cmd.Approve) and command.edits is not None and not can.edits:
         raise NotSupported(f"{t.state.agent} cannot apply your edits: deny with a note that says what to change.")
 
@@ -43,6 +54,32 @@ def resolve(command: cmd.Command, t: Transcript) -> cmd.Command:
         if request is not None and request.request_id != command.request_id:
             return command.model_copy(update={"request_id": request.request_id})
     return command
+
+
+def option_of(request: Pending | None, wanted: str) -> ApprovalOption:
+    """The option of an approval by its id or name. Raises ``UsageError``; a request that is gone is ``NotWaiting``."""
+    if not isinstance(request, PendingApproval):
+        raise NotWaiting("That call does not wait for a decision (see s.pending, %hm pending).")
+    found = [o for o in request.options if wanted == o.id] or [o for o in request.options if wanted == o.name]
+    if len(found) == 1:
+        return found[0]
+    offered = ", ".join(f"{o.id} ({o.name})" for o in request.options) or "none: allow or deny it"
+    raise UsageError(f"{request.call_id} has no option {wanted!r}; it has {offered}.")
+
+
+def _check_option(command: cmd.Approve, t: Transcript) -> None:
+    """An option must be one of the request's own, and mean what the command says: never is one read as approval."""
+    option = option_of(pending_request(t.state, command.request_id), command.option_id)
+    if option.kind.startswith("allow") != command.allow:
+        means = "allows" if option.kind.startswith("allow") else "denies"
+        raise UsageError(f"The option {option.id!r} {means} the call, which is not what was decided.")
+
+
+def _check_form(command: cmd.Answer, t: Transcript) -> None:
+    request = pending_request(t.state, command.request_id)
+    if isinstance(request, PendingQuestion) and bool(request.form) != (command.fields is not None):
+        how = "by its fields: s.answer(fields={…})" if request.form else "with a text: it is no form"
+        raise UsageError(f"Answer {request.call_id} {how}.")
 
 
 def _check_waiting(command: cmd.Approve | cmd.Answer, t: Transcript) -> None:

@@ -15,9 +15,10 @@ from ..errors import UsageError
 from ..events import Capabilities, CommandAnswered
 from ..exports import render
 from ..transcript import Pending, SessionState, Transcript
+from .agent_calls import AgentCalls
 from .async_calls import AsyncCalls
 from .controller import Controller
-from .policy import ApprovePolicy, edits_of
+from .policy import ApprovePolicy
 from .presence import front
 from .runtime import Runtime, follow
 from .turn import Turn
@@ -25,7 +26,7 @@ from .turn import Turn
 STOP_GRACE = 10.0  # seconds an interrupted turn has to end before the interrupt goes on without it
 
 
-class Session(AsyncCalls):
+class Session(AsyncCalls, AgentCalls):
     """A conversation with one agent. Made by :func:`hm_jupyter.connect`; a context manager that closes itself."""
 
     def __init__(self, controller: Controller, runtime: Runtime, *, name: str) -> None:
@@ -164,25 +165,27 @@ class Session(AsyncCalls):
         for_session: bool = False,
         note: str = "",
         edits: Mapping[str, str] | None = None,
+        option: str = "",
     ) -> None:
         """Allow the call that waits under ``call_id`` ("": the only one that does).
 
-        ``edits``: whole new contents by path; only these files are applied. Raises ``NotWaiting``, ``NotSupported``.
+        ``edits``: whole new contents by path; only these files are applied. ``option``: one of the agent's own ways to
+        decide, by id or name (the pending approval's ``options``); it may be one that refuses.
+        Raises ``NotWaiting``, ``NotSupported``, ``UsageError``.
         """
-        request = self._waiting(call_id, "approval")
-        self._send(
-            cmd.Approve(request_id=request, allow=allow, for_session=for_session, note=note, edits=edits_of(edits))
-        )
+        self._send(self._decision(call_id, allow, for_session, note, edits, option))
 
     def deny(self, call_id: str = "", *, note: str = "") -> None:
         """Refuse the call that waits; ``note`` tells the agent why."""
         self.approve(call_id, allow=False, note=note)
 
-    def answer(self, call_id: str, text: str | None = None) -> None:
-        """Answer a question: ``answer(call_id, text)``, or ``answer(text)`` when only one waits."""
-        if text is None:
-            call_id, text = "", call_id
-        self._send(cmd.Answer(request_id=self._waiting(call_id, "question"), text=text))
+    def answer(self, call_id: str = "", text: str | None = None, *, fields: Mapping[str, Any] | None = None) -> None:
+        """Answer a question: ``answer(call_id, text)``, or ``answer(text)`` when only one waits.
+
+        A form is answered by its ``fields``, name to value: ``answer(fields={"city": "Oslo"})``. A page to be opened
+        (the question's ``url``) is consented to by ``answer(call_id, "yes")``; ``skip`` declines.
+        """
+        self._send(self._answering(call_id, text, fields))
 
     def skip(self, call_id: str = "") -> None:
         """Leave a question without an answer; the agent is told so."""
@@ -261,7 +264,7 @@ class Session(AsyncCalls):
             return waiting[0].request_id
         if not waiting:
             return "(none)"
-        ids = ", ".join(p.call_id for p in waiting)
+        ids = ", ".join(p.call_id or p.request_id for p in waiting)
         raise UsageError(f"{len(waiting)} wait: say which, by call id: {ids}.")
 
     def _turn(self, number: int) -> Turn:

@@ -12,7 +12,9 @@ Knows nothing of pipes, sockets, clocks or protocols. What it promises:
 
 Deviations that are mended instead of refused, since losing a whole event is worse than losing one character of it:
 bytes that are not UTF-8 and surrogates that have no partner become U+FFFD, ``NaN`` and ``Infinity`` become ``null``
-(no JSON writer on the way to the browser would take them), a byte order mark is skipped. Nesting deeper than the
+(no JSON writer on the way to the browser would take them), a byte order mark is skipped, and so are terminal escapes
+and control bytes glued in front of an object. Other text in front of one is not: an agent that logs what it hears
+(``recv {"id": 1, …}``) would have its log taken for its word. Nesting deeper than the
 parser's limit (200) is refused: whoever handles the value next would run out of stack.
 
 Joining the lines of a read into one JSON array and parsing it in one call was measured: 16-20 ms against 21 ms for
@@ -22,6 +24,7 @@ Joining the lines of a read into one JSON array and parsing it in one call was m
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from pydantic_core import from_json
@@ -36,6 +39,16 @@ MAX_DEPTH = 200
 
 EXCERPT = 500
 """How much of a bad line is kept, in characters (see :class:`hm_jupyter.transports.base.BadLine`)."""
+
+
+_ESCAPES = re.compile(  # each byte can be matched in one way only, so a failing match is given up in linear time
+    r"""(?: \x1b \[ [0-?]* [\ -/]* [@-~]                             # CSI: colours, cursor, modes
+          | \x1b []PX^_] [^\x00-\x1f\x7f-\x9f\ufffd]* (?: \x07 | \x1b\\ )  # OSC and other strings: the window's title
+          | \x1b [\ -/]* [0-OQ-WYZ\\`-~]                             # other short ones
+          | [\x00-\x1a\x1c-\x1f\x7f-\x9f\ufeff\ufffd]                # control characters; bytes that are no UTF-8
+        )+ (?= \{ )""",
+    re.VERBOSE,
+)
 
 
 class LineDecoder:
@@ -128,6 +141,8 @@ def _decode_odd(line: bytes, error: ValueError) -> Message | BadLine:
     if "recursion limit" in str(error):
         return BadLine("the line is JSON nested too deeply", excerpt(line))
     text = line.decode("utf-8", "replace").lstrip("\ufeff")
+    if glued := _ESCAPES.match(text):
+        text = text[glued.end() :]
     try:
         return Message(_mend(json.loads(text, parse_constant=_no_number)))
     except RecursionError:

@@ -10,7 +10,7 @@ from hm_jupyter.notebook.subcommands import SUBCOMMANDS, distance, meant
 
 CALLS = (
     "start agents use stop steer follow approve deny answer pending abort mode model effort compact state sessions fork "
-    "export config help"
+    "export config help login logout resume close delete stop-work options set commands"
 ).split()
 
 
@@ -79,6 +79,11 @@ def test_a_mistyped_subcommand_suggests_the_right_one(line: str, right: str):
         "model the revenue by month",
         "fork the repo and build it",
         "compact the code in utils.py",
+        "close the file when done",
+        "delete the temporary files",
+        "set up a project for me",
+        "resume where we left off",
+        "options for plotting this",
         "start by reading the README",
     ],
 )

@@ -151,7 +151,10 @@ def test_a_whole_value_without_its_line_end_is_cut_off_all_the_same() -> None:
         b"{",
         b"\x00\x01",
         b"9" * 5000,
-        b"\xff{}",
+        b"\xff\xfe",
+        b'\x1b[1mINFO\x1b[0m sent {"id": 1}',
+        b"\x1b]0;title",
+        b'\x1b[0m{"a": 1} trailing',
     ],
 )
 def test_noise_is_a_bad_line_and_nothing_more(line: bytes) -> None:
@@ -180,6 +183,38 @@ def test_a_bad_line_shows_its_beginning_only() -> None:
 def test_what_can_be_mended_is(line: bytes, value: Any) -> None:
     assert decode(line) == Message(value)
     json.dumps(value, allow_nan=False, ensure_ascii=False).encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "glued",
+    [
+        b"\x1b[?25h",
+        b"\x1b[0m\x1b[38;5;12m",
+        b"\x1b]0;my agent\x07",
+        b"\x1b]2;my {agent}\x1b\\",
+        b"\x1b(B\x1b[m",
+        b"\x1b7\x1b8",
+        b"\x00\x07\r",
+        b"\x9b1m"[:1],
+        b"\xef\xbb\xbf\x1b[2K",
+    ],
+)
+def test_pitfall_3_escapes_glued_in_front_of_an_object_do_not_lose_it(glued: bytes) -> None:
+    assert decode(glued + b'{"jsonrpc": "2.0", "id": 1}') == Message({"jsonrpc": "2.0", "id": 1})
+
+
+def test_pitfall_3_a_log_of_a_message_is_no_message() -> None:
+    """Retrying from the first brace whatever stands before it would take an agent's own log for its word."""
+    for line in (b'sent {"jsonrpc": "2.0", "id": 1, "result": {}}', b'\x1b[2m<- \x1b[0m{"id": 1}'):
+        assert isinstance(decode(line), BadLine)
+
+
+def test_pitfall_3_a_megabyte_of_escapes_is_skipped_in_linear_time() -> None:
+    started = time.process_time()
+    assert decode(b"\x1b[0m" * 250_000 + b'{"a": 1}') == Message({"a": 1})
+    for hostile in (b"\x1b]", b"\x1b]\x07", b"\x1b]\xff\x07", b"\x1b]\x00\x07", b"\x1b", b"\x1b\x1b[0m", b"\x1b[ "):
+        assert isinstance(decode(hostile * 200_000 + b"x"), BadLine)
+    assert time.process_time() - started < 3
 
 
 def test_deep_nesting_is_refused_also_where_the_second_parser_would_take_it() -> None:

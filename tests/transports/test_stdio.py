@@ -428,3 +428,16 @@ for n in range(3000):
         batches = [len(batch) async for batch in transport.receive()]
     assert sum(batches) == 3000
     assert len(batches) < 1000
+
+
+async def test_pitfall_1_a_line_of_40_megabytes_arrives_whole_and_the_next_one_behind_it(program: Argv) -> None:
+    source = """
+import sys
+sys.stdout.write('{"jsonrpc":"2.0","method":"x","params":{"text":"' + "y" * 40_000_000 + '"}}\\n{"n":2}\\n')
+"""
+    async with opened(program(source)) as transport:
+        received = [item async for batch in transport.receive() for item in batch]
+    assert all(isinstance(item, Message) for item in received)
+    first, second = (item.value for item in received if isinstance(item, Message))
+    assert len(first["params"]["text"]) == 40_000_000
+    assert second == {"n": 2}

@@ -1,0 +1,189 @@
+"""Turns: one prompt at a time, what waits for its turn, and how a turn is stopped. The same for both versions.
+
+When a turn begins and ends differs: :mod:`turns_v1` and :mod:`turns_v2`. Nothing here reads a ``session/update``.
+
+A steer or a follow-up waits here and is sent as the next prompt (agents take one prompt at a time, and do very different
+things with a second). A note on a denial goes the same way. One cancel a turn; after it the next prompt is held back
+until the agent has ended the cancelled turn, lest the cancel hits that (pitfall 14).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Union
+
+from ...commands import FollowUp, Prompt, Steer
+from ...events import (
+    CommandAnswered,
+    MessagesDropped,
+    MessageUpdated,
+    NoticeRaised,
+    StopReason,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
+from ..base import Step, Wake
+from ..jsonrpc import LINK_LOST, RpcError
+from .content import prompt_blocks
+from .context import Context
+
+Said = Union[Prompt, Steer, FollowUp]
+
+AUTH_REQUIRED = -32000  # ACP v1 and v2, "Error codes"
+SLOW_STOP = 10.0  # seconds after which an agent that has not stopped is said to be slow
+_SLOW = "acp:slow-stop"
+
+STOP_REASONS: dict[str, StopReason] = {
+    "end_turn": "end_turn",
+    "cancelled": "cancelled",
+    "max_tokens": "max_tokens",
+    "max_turn_requests": "max_steps",
+    "refusal": "refusal",
+}
+
+
+@dataclass(slots=True)
+class Running:
+    """A turn the agent works on. ``command_id`` is "" when the agent began it; ``cancelled``: we have asked it to stop;
+    ``shown``: a person sees it as running. ``acked`` and ``busy`` are of v2: the prompt was taken in, and the agent said
+    that it works."""
+
+    command_id: str = ""
+    cancelled: bool = False
+    shown: bool = True
+    acked: bool = False
+    busy: bool = False
+    failed: str = ""
+
+
+class Turns(ABC):
+    """The turns of one session."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.running: Running | None = None
+        self._queue: list[Said] = []
+
+    # ---- what people say -------------------------------------------------------------------------------------------
+
+    def say(self, command: Said, step: Step) -> None:
+        """Send a message, now or when the agent is free."""
+        step.events.append(CommandAnswered(command.id, True))
+        if self.running is None:
+            self._begin(command, step)
+        else:
+            self._queue.append(command)
+
+    def note(self, text: str, step: Step) -> None:
+        """What a person wrote to a denial goes as a message of its own, before what waits (ACP has no place for it)."""
+        note = FollowUp(text=text)
+        if self.running is None:
+            self._begin(note, step)
+        else:
+            self._queue.insert(0, note)
+
+    def abort(self, step: Step) -> None:
+        """Stop the turn and drop what waits. Nothing is sent where nothing runs: some agents would take it for the next
+        prompt. Asked again while the agent does not stop, the turn ends here, and the next prompt waits."""
+        self._drop(step)
+        running = self.running
+        if running is None:
+            return
+        if running.cancelled:
+            self._give_up(running, step)
+            return
+        running.cancelled = True
+        self.context.peer.notify(step, "session/cancel", {"sessionId": self.context.session_id})
+        self.context.cancel_waiting(step)
+        step.wakes.append(Wake(_SLOW, SLOW_STOP))
+
+    def stop(self, step: Step) -> None:
+        """What ends a turn at once, before the agent's input is closed."""
+        if self.running is not None and not self.running.cancelled:
+            self.abort(step)
+
+    @property
+    def stopping(self) -> bool:
+        """Was the running turn cancelled by us, and has not ended yet?"""
+        return self.running is not None and self.running.cancelled
+
+    # ---- what becomes of it ----------------------------------------------------------------------------------------
+
+    def woke(self, key: str, step: Step) -> bool:
+        """An alarm. False: it is not one of these."""
+        if key != _SLOW:
+            return False
+        if self.running is not None and self.running.cancelled and self.running.shown:
+            text = "The agent has not stopped yet. Stop again to go on without it, or close the session to end it."
+            step.events.append(NoticeRaised(text))
+        return True
+
+    @abstractmethod
+    def _send(self, running: Running, blocks: list[dict[str, Any]], step: Step) -> None:
+        """Send the prompt itself."""
+
+    def _begin(self, command: Said, step: Step) -> None:
+        context = self.context
+        blocks, left_out = prompt_blocks(command, context.can)
+        self.running = Running(command.id)
+        step.events.append(TurnStarted(command.id))
+        context.updates.begin_turn(step.events)
+        if context.version == 1:  # in v2 the agent says itself that it has read it
+            shown = command.text if command.shown is None else command.shown
+            step.events.append(MessageUpdated(f"sent:{command.id}", "user", shown, final=True))
+        step.events.extend(NoticeRaised(text) for text in left_out)
+        context.updates.own_prompt(command.text)
+        self._send(self.running, blocks, step)
+
+    def _end(self, reason: StopReason, error: str, step: Step) -> None:
+        """The agent has ended the turn: close it, and send what waits."""
+        running, self.running = self.running, None
+        if running is None:
+            return
+        if running.cancelled:
+            reason, error = "cancelled", ""
+            step.wakes.append(Wake(_SLOW, 0))
+        if running.shown:
+            self._close(reason, error, step)
+        if self._queue:
+            self._begin(self._queue.pop(0), step)
+
+    def _close(self, reason: StopReason, error: str, step: Step) -> None:
+        self.context.cancel_waiting(step)
+        self.context.updates.end_turn(step.events, finished=reason == "end_turn")
+        step.events.append(TurnEnded(reason, error))
+
+    def _give_up(self, running: Running, step: Step) -> None:
+        if running.shown:
+            running.shown = False
+            self._close("cancelled", "", step)
+            text = "The agent still works on what was stopped. The next prompt waits until it has ended that."
+            step.events.append(NoticeRaised(text))
+
+    def _drop(self, step: Step) -> None:
+        if self._queue:
+            step.events.append(MessagesDropped([c.id for c in self._queue]))
+            self._queue.clear()
+
+
+def failure(error: RpcError) -> str:
+    """Why a prompt failed, in a sentence that says what to do."""
+    if error.code == AUTH_REQUIRED:
+        return f"The agent wants you to sign in first ({error.text}). Sign in, then send the prompt again."
+    if error.code == LINK_LOST:
+        return "The connection was lost before the agent was done. What it said is shown; prompt again to go on."
+    return f"The agent failed: {error.text}"
+
+
+def report_usage(value: Any, step: Step) -> None:
+    """The tokens of one turn (unstable; prompt results in v1, ``state_update`` in v2)."""
+    if not isinstance(value, dict):
+        return
+    names = ("inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens")
+    counts = [value.get(n) for n in names]
+    usage = Usage(*(int(c) if isinstance(c, (int, float)) and 0 <= c < 2**53 else 0 for c in counts))
+    if usage != Usage():
+        step.events.append(UsageReported(usage))

@@ -1,0 +1,40 @@
+"""Turns of ACP v1: a turn is as long as its ``session/prompt`` is unanswered (ACP v1, "Prompt turn")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...events import NoticeRaised, StopReason
+from ..base import Step
+from ..jsonrpc import RpcError
+from .turns import STOP_REASONS, Running, Turns, failure, report_usage
+
+
+class TurnsV1(Turns):
+    """The answer to the prompt ends the turn. What the agent sends after it is still shown (pitfall 8)."""
+
+    def _send(self, running: Running, blocks: list[dict[str, Any]], step: Step) -> None:
+        params = {"sessionId": self.context.session_id, "prompt": blocks}
+
+        def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if self.running is running:
+                self._answered(result, error, step)
+
+        self.context.peer.request(step, "session/prompt", params, answered, seconds=0)
+
+    def _answered(self, result: Any, error: RpcError | None, step: Step) -> None:
+        if error is not None:
+            self._end("error", failure(error), step)
+            return
+        told = result if isinstance(result, dict) else {}
+        report_usage(told.get("usage"), step)
+        self._end(stop_reason(told.get("stopReason"), step), "", step)
+
+
+def stop_reason(value: Any, step: Step) -> StopReason:
+    """A stop reason of the wire as ours. One we do not know ends the turn like any other, and is said."""
+    if isinstance(value, str) and value in STOP_REASONS:
+        return STOP_REASONS[value]
+    if isinstance(value, str) and value:
+        step.events.append(NoticeRaised(f"The agent ended the turn for a reason of its own: {value[:100]}.", "info"))
+    return "end_turn"

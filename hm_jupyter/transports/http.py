@@ -1,0 +1,477 @@
+"""An agent behind HTTP: ACP's Streamable HTTP transport (ACP reference 10), with connections that come back.
+
+Messages go out as POSTs (:mod:`.http_posts`) and come in on event streams (:mod:`.http_streams`), one for the connection
+and one for each session; here they are held together. Of ACP it knows what the transport itself needs: ``initialize``,
+``sessionId`` and which answers bring one. Works on the asyncio loop it is opened on.
+
+When a stream breaks it is opened again on the same connection, and the server delivers what it kept: ``Link("back")``,
+with a ``Link("lost")`` before it if that took more than a second. When the connection itself is gone (404, 410, a server
+that was started anew), ``Link("lost")`` and, as soon as the server answers again, ``Link("fresh")``: what is sent is
+dropped until ``initialize`` is sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from typing import Any
+
+import anyio
+import httpx
+from pydantic_core import from_json
+
+from ..errors import AgentGone, TransportError, UsageError
+from .backoff import Backoff, Patience, retry_after
+from .base import Exit, Link, Message, Received, Transport
+from .endpoint import AUTH_HINT, Endpoint, Headers, status_words
+from .http_posts import ATTACH, Post, Posts
+from .http_streams import CONNECTION, Stream
+from .inbox import Inbox
+from .lines import MAX_LINE, encode
+from .web import Web, read_some
+
+log = logging.getLogger("hm_jupyter")
+
+STREAMS = 64
+"""Sessions whose streams are kept open; a server that names more of them is not followed."""
+
+REMEMBERED = 10_000
+"""Requests of the agent whose session is remembered until they are answered."""
+
+
+class HttpTransport(Transport):
+    """``url``: of the endpoint, with its query if it needs one (``https://host/acp?projectId=…``).
+
+    ``headers``: a mapping, or a function that gives one (asked before each request: a token may be renewed);
+    ``cookies``: to begin with; ``insecure``: send both unencrypted to another machine; ``tls``: an
+    ``ssl.SSLContext`` of your own; ``http2``: HTTP/2 (needs ``httpx[http2]``); ``max_message``: cap of one message in
+    bytes; ``patience``: how long to wait for what.
+
+    Raises ``UsageError`` for what cannot be right.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Headers = None,
+        cookies: Mapping[str, str] | None = None,
+        insecure: bool = False,
+        tls: ssl.SSLContext | None = None,
+        http2: bool = False,
+        max_message: int = MAX_LINE,
+        patience: Patience | None = None,
+    ) -> None:
+        self._endpoint = Endpoint(url, ("http", "https"), headers=headers, cookies=cookies, insecure=insecure, tls=tls)
+        self.patience = patience or Patience()
+        self.max_message = max_message
+        self.web = Web(self._endpoint, http2)
+        self.connection = ""
+        self.comments_seen = False
+        self._state = "closed"  # new, starting, up, recovering, fresh, ended
+        self._reason = ""
+        self._inbox: Inbox | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()  # of the whole transport
+        self._work: set[asyncio.Task[Any]] = set()  # of this connection
+        self._recovery: Backoff = Backoff(self.patience)
+        self._since = 0.0  # (loop's clock) when this connection was made
+        self._input_ended = False
+        self._closing: asyncio.Task[Exit] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget everything that belonged to a connection."""
+        self.connection = ""
+        self._streams: dict[str, tuple[Stream, asyncio.Task[Any]]] = {}
+        self._owners: dict[tuple[type, Any], str] = {}  # the agent's requests -> the session they came for
+        self._asked: dict[tuple[type, Any], tuple[str, str]] = {}  # ours -> method, session
+        self._down: dict[str, str] = {}  # streams that broke -> why
+        self._lossy = False
+        self._shown = False
+        self._show: asyncio.TimerHandle | None = None
+
+    def __repr__(self) -> str:
+        return f"<HttpTransport {self._endpoint.place}>"
+
+    @property
+    def stderr(self) -> str:
+        """Why the connection ended, once it has."""
+        return self._reason
+
+    # ---- life ------------------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """See that the server answers. Raises ``TransportError`` with the reason if it does not."""
+        if self._state != "closed" or self._inbox is not None:
+            raise UsageError("This transport was opened before; make a new one.")
+        self._inbox = Inbox()
+        self._loop = asyncio.get_running_loop()
+        self._linked = asyncio.Event()
+        self._client = self.web.client()
+        self._posts = Posts(self, self._client, self._spawn)
+        try:
+            status, _ = await self._knock()
+        except (httpx.TransportError, TransportError, OSError) as error:
+            await self._client.aclose()
+            self._state = "ended"
+            if isinstance(error, TransportError):
+                raise
+            raise TransportError(f"No connection to {self._endpoint.place}: {self._endpoint.explain(error)}.") from None
+        if status in (401, 407) or _down(status):
+            await self._client.aclose()
+            self._state = "ended"
+            hint = AUTH_HINT if status in (401, 407) else "Try again later."
+            raise TransportError(f"{self._endpoint.place}: {status_words(status)} ({status}). {hint}")
+        self._state = "new"
+        self._tasks.add(self._loop.create_task(self._watch()))
+
+    async def _knock(self) -> tuple[int, float | None]:
+        """Ask for nothing in particular; the status, and how long the server asks to wait."""
+        seconds = self.patience.connect
+        try:
+            async with self.web.request(
+                self._client, "GET", {"Accept": "application/json"}, timeout=httpx.Timeout(seconds)
+            ) as response:
+                return response.status_code, retry_after(response.headers.get("retry-after"), self.wall_clock())
+        except httpx.ReadTimeout:  # somebody is there, and has nothing to say
+            return 204, None
+
+    async def receive(self) -> AsyncIterator[list[Received]]:
+        """What arrives on all streams, in order of arrival; ends when the connection cannot be made again."""
+        async for batch in self._opened().batches():
+            yield batch
+
+    async def send(self, value: Any) -> None:
+        """Hand a message over; returns at once, and what becomes of it is told among what arrives.
+
+        Raises ``AgentGone`` after the end, ``ValueError`` or ``TypeError`` for what is not JSON."""
+        body = encode(value)[:-1]
+        self._opened()
+        if self._state == "ended":
+            raise AgentGone(self._reason or "The connection was closed. Start a new session.")
+        if self._input_ended:
+            raise AgentGone("The connection's input was closed. Start a new session.")
+        post = self._post(value, body)
+        if post.kind == "request" and post.method == "initialize":
+            if self._state == "up":
+                await self._leave()
+            if self._state in ("new", "fresh", "up"):
+                self._state = "starting"
+                self._spawn(self._initialize(post))
+        elif self._state in ("starting", "up"):
+            self._posts.put(post)
+        # else the connection is gone, and what belonged to it too
+
+    async def end_input(self) -> None:
+        self._input_ended = True
+
+    async def close(self) -> Exit:
+        """Send what waits and say goodbye (DELETE), each for at most ``Patience.leave`` seconds."""
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+        with anyio.CancelScope(shield=True):
+            await asyncio.shield(self._closing)
+        return self._closing.result()
+
+    async def _close(self) -> Exit:
+        self._input_ended = True
+        if self._inbox is None:
+            self._state = "ended"
+            return Exit()
+        if self._state == "up":
+            with anyio.move_on_after(self.patience.leave):
+                await self._posts.idle()
+            await self._leave()
+        self._state = "ended"
+        self._stop(self._work | self._tasks)
+        with anyio.move_on_after(self.patience.leave):
+            await asyncio.gather(*self._work, *self._tasks, return_exceptions=True)
+        await self._client.aclose()
+        self._inbox.end()
+        return Exit(None, self._reason)
+
+    async def _leave(self) -> None:
+        """DELETE the connection, and forget it."""
+        connection = self.connection
+        self._stop(self._work)
+        self._begin()
+        with anyio.move_on_after(self.patience.leave):
+            try:
+                async with self.web.request(
+                    self._client, "DELETE", {CONNECTION: connection}, timeout=httpx.Timeout(self.patience.leave)
+                ):
+                    pass
+            except (httpx.HTTPError, TransportError) as error:  # it will be missed, then
+                log.debug("goodbye to %s failed: %s", self._endpoint.place, self._endpoint.explain(error))
+
+    def fail(self, reason: str) -> None:
+        """There is no way to go on: end, with this reason."""
+        if self._state != "ended":
+            self._state = "ended"
+            self._reason = reason
+            self._stop(self._work)
+            self._opened().end()
+
+    # ---- initialize ------------------------------------------------------------------------------------------------
+
+    async def _initialize(self, post: Post) -> None:
+        """The one POST that is answered in its response. It may be repeated: that makes another connection at worst."""
+        endpoint = self._endpoint
+        backoff = Backoff(self.patience)
+        once = self._recovery.attempts == 0  # nobody was ever connected: do not try for long
+        while True:
+            wait: float | None = None
+            try:
+                headers = {"Content-Type": "application/json", "Accept": "application/json"}
+                timeout = httpx.Timeout(None, connect=self.patience.connect, write=4 * self.patience.keepalive)
+                async with self.web.request(
+                    self._client, "POST", headers, content=post.body, timeout=timeout
+                ) as response:
+                    status, body = response.status_code, await read_some(response, self.max_message)
+                    connection = response.headers.get(CONNECTION, "")
+                    wait = retry_after(response.headers.get("retry-after"), self.wall_clock())
+            except httpx.TransportError as error:
+                reason = endpoint.explain(error)
+            except TransportError as error:
+                return self.fail(str(error))
+            else:
+                value = _json_rpc(body)
+                if value is not None and (connection or "error" in value):
+                    return self._connected(connection, value)
+                text = endpoint.scrub(body[:2000].decode("utf-8", "replace"))
+                reason = f"{status_words(status)} ({status}{': ' + text if text else ''})"
+                if 200 <= status < 300:
+                    return self.fail(
+                        f"{endpoint.place} does not speak ACP: it answered initialize without {CONNECTION}."
+                    )
+                if status in (401, 403, 407):
+                    return self.fail(f"{endpoint.place}: {status_words(status)} ({status}). {AUTH_HINT}")
+                if status < 500 and status != 429:
+                    return self.fail(f"{endpoint.place}: {reason}. Is it the address of an ACP endpoint?")
+            if backoff.exhausted or (once and (backoff.attempts >= 3 or (wait or 0.0) > self.patience.connect)):
+                later = f" Try again in {wait:.0f} s." if wait else ""
+                return self.fail(f"{endpoint.place}: {reason}.{later}")
+            await asyncio.sleep(backoff.delay(wait))
+
+    def _connected(self, connection: str, value: dict[str, Any]) -> None:
+        if connection:
+            self.connection = connection
+            self._state = "up"
+            self._since = self._loop.time()
+            self._linked.set()
+            self._want("")
+        else:
+            self._state = "fresh"  # refused; another initialize may be better
+        self.arrived("", [Message(value)])
+
+    # ---- what the streams and posts tell us (Hub, Desk) ------------------------------------------------------------
+
+    def arrived(self, session: str, items: list[Received]) -> None:
+        """Note what the transport itself must know of it, and pass it on."""
+        for item in items:
+            if isinstance(item, Message) and isinstance(item.value, dict):
+                value = item.value
+                if "id" in value:
+                    self._note(session, value)
+                elif not session:
+                    named = _session_of(value)
+                    if named and named not in self._streams:
+                        self._want(named)
+        self._opened().put(items)
+
+    def _note(self, session: str, value: dict[str, Any]) -> None:
+        key = _key(value["id"])
+        if "method" in value:
+            named = _session_of(value) or session
+            if named:
+                while len(self._owners) >= REMEMBERED:
+                    del self._owners[next(iter(self._owners))]
+                self._owners[key] = named
+                self._want(named)
+            return
+        method, named = self._asked.pop(key, ("", ""))
+        result = value.get("result")
+        if isinstance(result, dict) and isinstance(result.get("sessionId"), str) and method.startswith("session/"):
+            self._want(result["sessionId"])
+        if method in ("session/close", "session/delete") and "error" not in value:
+            self._drop(named)
+        elif method in ATTACH and named in self._streams:
+            self._streams[named][0].again()
+
+    async def room(self) -> None:
+        await self._opened().room()
+
+    async def settled(self, session: str) -> None:
+        """Wait (not for long) until the streams on which the answer will come are open (pitfall 24)."""
+        with anyio.move_on_after(self.patience.stream):
+            await self._linked.wait()
+            for name in {"", session}:
+                stream = self._want(name)
+                if stream is not None:
+                    await stream.settled.wait()
+
+    async def linked(self) -> None:
+        """Wait until it is clear whether the connection holds: at least a moment, and while a stream is being reopened."""
+        await asyncio.sleep(min(0.2, self.patience.show))
+        while self._down:
+            await asyncio.sleep(0.05)
+
+    def stream_up(self, stream: Stream, lossy: bool) -> None:
+        self._lossy = self._lossy or lossy
+        if self._down.pop(stream.session, None) is not None and not self._down:
+            if self._show is not None:
+                self._show.cancel()
+                self._show = None
+            if self._shown or self._lossy:
+                self._opened().put([Link("back")])
+            self._shown = self._lossy = False
+
+    def stream_down(self, stream: Stream, reason: str) -> None:
+        self._down[stream.session] = reason
+        if self._show is None and not self._shown:
+            self._show = self._loop.call_later(self.patience.show, self._show_lost)
+
+    def _show_lost(self) -> None:
+        self._show = None
+        if self._down and self._state == "up":
+            self._shown = True
+            self._opened().put([Link("lost", next(iter(self._down.values())))])
+
+    def gone(self, reason: str) -> None:
+        """The connection is no more: make another, for which the protocol begins anew."""
+        if self._state not in ("up", "starting"):
+            return
+        shown = self._shown
+        if self._show is not None:
+            self._show.cancel()
+        self._state = "recovering"
+        self._linked.clear()
+        self._stop(self._work)
+        lived = self._loop.time() - self._since
+        self._begin()
+        self._posts = Posts(self, self._client, self._spawn)
+        if lived > self.patience.stable:
+            self._recovery.reset()
+        if not shown:
+            self._opened().put([Link("lost", reason)])
+        self._tasks.add(self._loop.create_task(self._recover(reason)))
+
+    async def _recover(self, reason: str) -> None:
+        wait: float | None = None
+        while True:
+            if self._recovery.exhausted:
+                minutes = self.patience.give_up / 60
+                self.fail(f"The connection could not be made again within {minutes:.3g} minutes: {reason}.")
+                return
+            await asyncio.sleep(self._recovery.delay(wait))
+            try:
+                status, wait = await self._knock()
+            except httpx.TransportError as error:
+                reason, wait = self._endpoint.explain(error), None
+                continue
+            except TransportError as error:
+                self.fail(str(error))
+                return
+            if not _down(status):
+                break
+            reason = f"{status_words(status)} ({status})"
+        self._state = "fresh"
+        self._opened().put([Link("fresh")])
+
+    def wall_clock(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    # ---- the parts -------------------------------------------------------------------------------------------------
+
+    def _post(self, value: Any, body: bytes) -> Post:
+        """What is to be known of a message to send it."""
+        if not isinstance(value, dict):
+            return Post(body, "notification", "", None, "", "")
+        method = value.get("method")
+        if not isinstance(method, str):
+            session = self._owners.pop(_key(value.get("id")), "")
+            return Post(body, "response", "", value.get("id"), session, session)
+        session = _session_of(value)
+        lane = session
+        params = value.get("params")
+        if method == "$/cancel_request" and isinstance(params, dict):
+            lane = self._asked.get(_key(params.get("requestId")), ("", ""))[1]  # behind the request it is about
+        if "id" not in value:
+            return Post(body, "notification", method, None, session, lane)
+        self._asked[_key(value["id"])] = (method, session)
+        return Post(body, "request", method, value["id"], session, lane)
+
+    def _want(self, session: str) -> Stream | None:
+        """The stream of a session, opened if it is not there; None if there are too many."""
+        known = self._streams.get(session)
+        if known is not None:
+            return known[0]
+        if len(self._streams) > STREAMS or self._state != "up":
+            return None
+        stream = Stream(self, session)
+        self._streams[session] = (stream, self._spawn(stream.run()))
+        return stream
+
+    def _drop(self, session: str) -> None:
+        found = self._streams.pop(session, None)
+        if found is not None and session:
+            found[1].cancel()
+            self.stream_up(found[0], False)
+
+    async def _watch(self) -> None:
+        """Look for streams that have gone silent."""
+        while True:
+            await asyncio.sleep(self.patience.keepalive / 3)
+            for stream, _ in list(self._streams.values()):
+                stream.check_silence(self._loop.time())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._work.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("the connection to %s failed", self._endpoint.place, exc_info=error)
+            self.fail(f"The connection failed: {self._endpoint.scrub(str(error))} ({type(error).__name__}).")
+
+    def _stop(self, tasks: set[asyncio.Task[Any]]) -> None:
+        me = asyncio.current_task()
+        for task in list(tasks):
+            if task is not me:
+                task.cancel()
+
+    def _opened(self) -> Inbox:
+        if self._inbox is None:
+            raise UsageError("This transport is not open; call open() first.")
+        return self._inbox
+
+
+def _session_of(value: dict[str, Any]) -> str:
+    params = value.get("params")
+    session = params.get("sessionId") if isinstance(params, dict) else None
+    return session if isinstance(session, str) and 0 < len(session) <= 1024 and session.isprintable() else ""
+
+
+def _key(rpc_id: Any) -> tuple[type, Any]:
+    """An id as a key: 1 and "1" are two."""
+    return type(rpc_id), rpc_id if isinstance(rpc_id, (int, str, float)) else repr(rpc_id)
+
+
+def _down(status: int) -> bool:
+    """Does this status mean that the server cannot serve now?"""
+    return status in (429, 500, 502, 503, 504) or status >= 520
+
+
+def _json_rpc(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = from_json(body)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and ("result" in value or "error" in value) else None
