@@ -410,8 +410,8 @@ ACP_SCENES: dict[str, Callable[[], Scene]] = {
     "acp-decided": lambda: acp(
         tool("o1", "shell", "shell", {"command": "pytest -q"}, took=1.4, output="41 passed", decision=Decision("allowed", "you", "widget", for_session=True, option="Always allow python -m pytest in this project")),
         tool("o2", "shell", "shell", {"command": "git push"}, "denied", took=0, decision=Decision("denied", "you", "widget", "I push by hand.", option="No, and tell the agent what to do instead")),
-        QuestionEntry("f0", 1, "call-f0", "Settings for the rebuild:", [], "answered", json.dumps({"branch": "fix/join-keys", "rows": 500, "overwrite": False, "checks": ["rows", "keys"]}), form=FORM, source="orders-mcp (MCP server)"),
-        QuestionEntry("v0", 1, "call-v0", "Sign in to the CRM.", [], "answered", url="https://login.example.org/oauth?state=9f3b1c"),
+        QuestionEntry("f0", 1, "call-f0", "Settings for the rebuild:", [], "answered", "Branch: fix/join-keys\nSample rows: 500\nOverwrite: no\nChecks: Row count is unchanged, Keys are zero-padded", form=FORM, source="orders-mcp (MCP server)"),
+        QuestionEntry("v0", 1, "call-v0", "Sign in to the CRM.", [], "answered", "https://login.example.org/oauth?state=9f3b1c", url="https://login.example.org/oauth?state=9f3b1c"),
         QuestionEntry("v9", 1, "call-v9", "Sign in to the wiki.", [], "skipped", url="https://wiki.example.org/login"), say("m1", "Done.", open=True)),
 }  # fmt: skip
 
