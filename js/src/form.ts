@@ -181,5 +181,3 @@ export function harmless(pattern: string, text: string): RegExp | null {
   if (!(steps <= PATIENCE)) return null;
   try { return new RegExp(pattern, "u"); } catch { return null; }
 }
-
-export function counted(n: number): string { return n === 1 ? "1 value" : `${n} values`; }

@@ -75,6 +75,12 @@ describe("a form", () => {
     expect(k.commands().map(bare)).toEqual([{ type: "answer", request_id: "f1", text: "", skip: true }]);
   });
 
+  it("without fields asks for consent alone", async () => {
+    const k = await show(asking([]), wait);
+    button(k.root, "Answer").click();
+    expect(k.commands().map(bare)).toEqual([{ type: "answer", request_id: "f1", text: "", skip: false, fields: {} }]);
+  });
+
   it("never takes the focus when it arrives", async () => {
     await show("acp-form", wait, { fresh: true });
     expect(document.activeElement).toBe(document.body);
