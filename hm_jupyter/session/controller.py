@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,14 +16,15 @@ import anyio.abc
 
 from .. import commands as cmd
 from .. import events as ev
-from ..errors import AgentError, SessionClosed, SignInRequired, StartError
+from ..errors import AgentError, SessionClosed
 from ..protocols.base import Adapter, Step
 from ..transcript import Op, State, Transcript, TurnEntry, to_json
 from ..transports.base import Exit, Link, Message, Received, Transport
 from .checks import check, resolve
 from .decider import Decider
-from .endings import end_reason, gone_error, start_failure
+from .endings import end_reason, gone_error, start_error
 from .flood import Flood
+from .hosting import Hosting
 from .journal import Journal
 from .policy import Policy
 from .reducer import reduce
@@ -48,6 +49,7 @@ class Controller:
         agent: str,
         policy: Policy,
         alone: Policy | None = None,
+        roots: Iterable[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.transcript = Transcript()
@@ -57,6 +59,7 @@ class Controller:
         self.adapter = adapter
         self.watches: dict[int, Watch] = {}
         self.decider = Decider(self, policy, alone)
+        self.hosting = Hosting(self, roots)
         self._clock = clock
         self._listeners: list[Listener] = []
         self._batch: list[Op] = []
@@ -106,7 +109,10 @@ class Controller:
                 log.exception("session %s: reading failed", self.transcript.state.agent)
                 self.feed(ev.NoticeRaised(f"Reading from the agent failed: {error}", "error"))
             with anyio.CancelScope(shield=True):
-                self._ended(await self.transport.close())
+                self.hosting.stop()
+                found = await self.transport.close()
+                await self.hosting.close()
+                self._ended(found)
             tasks.cancel_scope.cancel()
 
     async def wait_ready(self, timeout: float) -> None:
@@ -116,28 +122,22 @@ class Controller:
             await self._ready.wait()
         if self.transcript.state.session_id and not self.gone:
             return
-        name = self.transcript.state.agent
-        refused = self._refused
-        if refused is not None:
+        silent = not self.gone
+        if silent:
             await self.close()
-            reason, stderr = f"{name} opens no session: {refused.reason}", (self._exit or Exit()).stderr
-            if refused.sign_in:
-                raise SignInRequired(reason, methods=refused.sign_in, stderr=stderr)
-            raise StartError(reason, stderr=stderr)
-        if not self.gone:
-            await self.close()
-            raise StartError(
-                f"{name} did not say hello within {timeout:g} s. Is it the right program and protocol? "
-                "Give it longer with start_timeout=…",
-                stderr=self.transport.stderr,
-            )
-        found = self._exit or Exit()
-        raise StartError(start_failure(name, found), code=found.code, stderr=found.stderr)
+        raise start_error(
+            self.transcript.state.agent,
+            self._refused,
+            self._exit or Exit(),
+            timeout if silent else None,
+            self.transport.stderr,
+        )
 
     async def close(self) -> None:
         """End the session: stop the turn, close the agent's input, see it gone. Harmless when repeated."""
         if not self._closing and not self.gone and self._outgoing is not None:
             self._closing = True
+            self.hosting.stop()
             if running_turn(self.transcript) is not None:
                 for value in self.adapter.stop().messages:
                     await self._try_send(value)
@@ -187,10 +187,18 @@ class Controller:
             self._outgoing.send_nowait(value)
         for wake in step.wakes:
             self._wakes.set(wake)
+        for call in step.calls:
+            self.hosting.take(call)
+        for call_id in step.dropped:
+            self.hosting.drop(call_id)
+
+    def carry_on(self, step: Step) -> None:
+        """Do what an input other than the agent's led to, and tell the listeners."""
+        self._take(step)
+        self._publish()
 
     def _woken(self, key: str) -> None:
-        self._take(self.adapter.woke(key))
-        self._publish()
+        self.carry_on(self.adapter.woke(key))
 
     def feed(self, event: ev.Event) -> None:
         """Reduce one event and apply what it leads to. Listeners are told by the next :meth:`_publish`."""
@@ -227,6 +235,7 @@ class Controller:
             self.watches[number] = Watch(number, self._next_options)
             self._apply(State({"approve": (self._next_options.policy or self.decider.policy).name}))
             self._next_options = TurnOptions()
+        self.hosting.saw(event)
         if isinstance(event, ev.CommandAnswered):
             waiter = self._waiters.get(event.command_id)
             if waiter is not None:
@@ -301,7 +310,8 @@ class Controller:
             raise gone_error(self.transcript.state.agent, self._exit or Exit())
         command = resolve(command, self.transcript)
         check(command, self.transcript, self.capabilities)
-        step = self.adapter.send(command)
+        ours = self.hosting.asking
+        step = ours.decide(command) if ours.owns(command) else self.adapter.send(command)
         waiter = self._waiters.add(command.id)
         self._sent(command, via, options)
         self._take(step)
@@ -321,6 +331,7 @@ class Controller:
         elif isinstance(command, (cmd.Approve, cmd.Answer)):
             self.decider.sent(command, via)
             self.feed(ev.DecisionSent(command.request_id))
+        self.hosting.sent(command)
 
     async def _outcome(self, command: cmd.Command, waiter: Waiter) -> None:
         """What a refused command means for the transcript."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import AgentGone
+from ..errors import AgentGone, SignInRequired, StartError
+from ..events import StartRefused
 from ..transports.base import Exit
 
 
@@ -29,3 +30,19 @@ def start_failure(agent: str, found: Exit) -> str:
     hint = "Its start options are wrong." if found.code == 2 else "Does it run in a terminal?"
     said = f" It said:\n{last}" if last else " It said nothing on standard error."
     return f"{agent} {_how(found)} before it was ready. {hint}{said}"
+
+
+def start_error(agent: str, refused: StartRefused | None, found: Exit, waited: float | None, stderr: str) -> StartError:
+    """Why there is no session. ``waited``: so many seconds nothing came, ``stderr`` is what it said meanwhile."""
+    if refused is not None:
+        reason = f"{agent} opens no session: {refused.reason}"
+        if refused.sign_in:
+            return SignInRequired(reason, methods=refused.sign_in, stderr=found.stderr)
+        return StartError(reason, stderr=found.stderr)
+    if waited is not None:
+        return StartError(
+            f"{agent} did not say hello within {waited:g} s. Is it the right program and protocol? "
+            "Give it longer with start_timeout=…",
+            stderr=stderr,
+        )
+    return StartError(start_failure(agent, found), code=found.code, stderr=found.stderr)

@@ -39,8 +39,10 @@ class Child:
     ``stdin``, ``stdout``, ``stderr``, ``control`` are file descriptors, -1 once closed.
     """
 
-    def __init__(self, program: Program, grace: float) -> None:
-        """Start it. Whether the agent itself could be started is told on ``control`` (see :mod:`.watchdog`)."""
+    def __init__(self, program: Program, grace: float, *, merged: bool = False) -> None:
+        """Start it. Whether the agent itself could be started is told on ``control`` (see :mod:`.watchdog`).
+
+        ``merged``: what it writes on stderr comes on ``stdout``, in order, and ``stderr`` is -1."""
         if not sys.executable:
             raise TransportError("This Python does not know its own path (sys.executable), so no agent can be started.")
         opened: list[int] = []
@@ -55,7 +57,7 @@ class Child:
                 [*head, program.path, *program.argv],
                 stdin=stdin_r,
                 stdout=stdout_w,
-                stderr=stderr_w,
+                stderr=stdout_w if merged else stderr_w,
                 pass_fds=[theirs],
                 cwd=program.cwd,
                 env=program.env,
@@ -70,6 +72,9 @@ class Child:
         for fd in (theirs, stdin_r, stdout_w, stderr_w):
             os.close(fd)
         self.stdin, self.stdout, self.stderr, self.control = stdin_w, stdout_r, stderr_r, control
+        if merged:
+            os.close(stderr_r)
+            self.stderr = -1
         for fd in self.fds():
             os.set_blocking(fd, False)
         self.agent_pid = 0  # as the watchdog told us
@@ -90,6 +95,11 @@ class Child:
         if self.control >= 0:
             with suppress(OSError):
                 os.write(self.control, b"end\n")
+
+    def hurry(self) -> None:
+        """Let the watchdog begin the ladder at its second rung, SIGTERM. Only once the agent was started."""
+        if self._process.poll() is None:
+            self._process.terminate()
 
     def kill(self) -> None:
         """The last resort, for a watchdog that was killed or is stuck: SIGKILL to it and to the agent's group."""
