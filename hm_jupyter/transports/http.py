@@ -172,10 +172,9 @@ class HttpTransport(Transport):
         """Send what waits and say goodbye (DELETE), each for at most ``Patience.leave`` seconds."""
         if self._closing is None:
             self._closing = asyncio.get_running_loop().create_task(self._close())
-        found = Exit(None, self._reason)
         with anyio.CancelScope(shield=True):
-            found = await asyncio.shield(self._closing)
-        return found
+            await asyncio.shield(self._closing)
+        return self._closing.result()
 
     async def _close(self) -> Exit:
         self._input_ended = True

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio
 import httpx
@@ -17,14 +16,11 @@ from ..errors import TransportError
 from .backoff import Backoff, Patience, retry_after
 from .base import Received
 from .endpoint import AUTH_HINT, status_words
+from .pacing import PAUSE, SMALL, Noting
 from .sse import SseDecoder
 from .web import Web, read_some
 
 CONNECTION, SESSION = "Acp-Connection-Id", "Acp-Session-Id"
-
-PAUSE, SMALL = 0.004, 16 * 1024
-"""As in :mod:`.stdio`: after a small read the next comes a little later, so that a server that flushes each token does
-not cost a wake-up for each. The first message after a rest is never late."""
 
 
 UNTIL_KNOWN = -1.0
@@ -159,16 +155,13 @@ class Stream:
         ended = False
         try:
             chunks = _chunks(response)
-            while True:
-                waited, chunk = await _next(chunks)
-                if not chunk:
-                    break
+            while chunk := await (step := Noting(anext(chunks, b""))):
                 self._heard = loop.time()
                 if items := decoder.feed(chunk):
                     self._progress = True
                     hub.arrived(self.session, items)
                     await hub.room()
-                if waited and len(chunk) < SMALL:
+                if step.waited and len(chunk) < SMALL:
                     await asyncio.sleep(PAUSE)
             ended = True
         finally:
@@ -211,40 +204,3 @@ async def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
     async for chunk in source:
         if chunk:
             yield chunk
-
-
-async def _next(chunks: AsyncIterator[bytes]) -> tuple[bool, bytes]:
-    """The next chunk (b"" at the end), and whether it had to be waited for: if not, it came with the one before."""
-    step = _Noting(chunks.__anext__())
-    try:
-        chunk = await step
-    except StopAsyncIteration:
-        return True, b""
-    return step.waited, chunk
-
-
-class _Noting:
-    """An awaitable that notes whether it suspended."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self.waited = False
-
-    def __await__(self) -> Any:
-        steps = self._inner.__await__()
-        try:
-            value = next(steps)
-        except StopIteration as done:
-            return done.value
-        self.waited = True
-        while True:
-            try:
-                sent = yield value
-            except BaseException as error:
-                step = partial(steps.throw, error)
-            else:
-                step = partial(steps.send, sent)
-            try:
-                value = step()
-            except StopIteration as done:
-                return done.value
