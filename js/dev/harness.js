@@ -36,6 +36,14 @@ export function show(el, scene, behaviour = {}) {
   if ((behaviour.route ?? scene.route?.route) === "offline") model.emit("comm:close");
   widget.render({ model, el, signal: stop.signal });
   if (!behaviour.hold) for (const batch of scene.batches) model.receive(batch);
+  // What a person does in the scene: press a button, write in the box.
+  if (scene.route?.press) requestAnimationFrame(() => [...el.querySelectorAll("button")].find((b) => b.textContent.startsWith(scene.route.press))?.click());
+  if (scene.route?.write) requestAnimationFrame(() => {
+    const box = el.querySelector(".hm-composer textarea");
+    box.focus();
+    box.value = scene.route.write;
+    box.dispatchEvent(new Event("input"));
+  });
   return { model, stop: () => stop.abort() };
 }
 

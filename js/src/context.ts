@@ -17,5 +17,17 @@ export class Context {
     return { id: command.id, answer: this.link.send(command, valid) };
   }
 
+  /** The connection to the agent is being made again: the kernel hears us, the agent does not. */
+  get cut(): boolean { return !this.store.frozen && this.store.state.status === "offline"; }
+
+  /** A turn runs, also while its agent cannot be reached. */
+  get running(): boolean {
+    const { status, turn } = this.store.state;
+    if (status === "working" || status === "waiting") return true;
+    if (status !== "offline") return false;
+    for (const e of this.store.entries.values()) if (e.kind === "turn" && e.turn === turn) return e.status === "running";
+    return false;
+  }
+
   shows(turn: number): boolean { return this.turn === 0 || turn >= this.turn || turn === 0; }
 }

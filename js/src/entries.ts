@@ -1,14 +1,16 @@
 /** The other entries of the log: messages, thoughts, what the person said, decided questions, plans, notices, unknown kinds. */
 import type { Context } from "./context";
 import { type Child, fill, h, say } from "./dom";
-import { escaped } from "./escapes";
+import { escaped, label } from "./escapes";
+import { facts } from "./frame";
 import { clock, plural, pretty, short, took } from "./format";
-import { icon } from "./icons";
+import { icon, type IconName } from "./icons";
 import { inline, Markdown, picture } from "./markdown";
 import type { CompactionEntry, Entry, MessageEntry, NoticeEntry, PlanEntry, QuestionEntry, ThoughtEntry, TurnEntry, UnknownEntry, UserEntry } from "./model";
 import { type EntryView, Row, ToolRow } from "./row";
 import { OutputView } from "./output";
 import { valueBlock } from "./command";
+import { answersOf } from "./words";
 
 class MessageView implements EntryView {
   readonly node = h("div", { class: "hm-say" });
@@ -16,12 +18,20 @@ class MessageView implements EntryView {
   private readonly caret = h("span", { class: "hm-caret", "aria-hidden": "true" });
   private readonly cut = h("div", { class: "hm-help" }, "interrupted here");
 
+  private readonly pictures = h("div", { class: "hm-agent" });
+  private shown = 0;
+
   constructor() { this.node.append(this.markdown.node); }
 
   update(entry: Entry): void {
     const e = entry as MessageEntry;
     this.markdown.update(e.text, e.open);
-    this.node.hidden = !e.text.trim();
+    this.node.hidden = !e.text.trim() && !e.images?.length;
+    if (e.images?.length !== this.shown) {
+      this.shown = e.images?.length ?? 0;
+      fill(this.pictures, (e.images ?? []).map((image) => picture(`data:${image.mime};base64,${image.data}`, "Picture from the agent")));
+      this.node.append(this.pictures);
+    }
     if (e.open) this.markdown.tail.append(this.caret);
     else this.caret.remove();
     if (e.interrupted) this.node.append(this.cut);
@@ -67,7 +77,7 @@ class UserView implements EntryView {
     const when = turn?.started && e.at >= turn.started && e.delivery !== "prompt" ? ` at ${clock(e.at - turn.started)}` : "";
     const verb = e.delivery === "steer" ? "You steered" : e.delivery === "follow_up" ? (e.status === "queued" ? "You queued a follow-up" : "Your follow-up") : "You";
     const fate = e.delivery === "prompt" && e.status !== "dropped" ? "" : e.status === "read" ? ", read by the agent" : e.status === "dropped" ? ", not delivered: the turn ended first"
-      : e.delivery === "steer" ? ", not read yet" : e.status === "queued" ? ", waits for the turn to end" : "";
+      : e.delivery === "steer" && this.ctx.store.state.capabilities.steer_delivery !== "next_prompt" ? ", not read yet" : e.status === "queued" ? ", waits for the turn to end" : "";
     fill(this.node, icon(e.delivery === "prompt" ? "note" : "steer"), h("div", null,
       h("div", { class: "hm-you-by" }, `${verb}${when}${fate}`),
       h("div", { class: "hm-you-text" }, ...escaped(e.text, "prose")),
@@ -80,10 +90,14 @@ class QuestionView implements EntryView {
   readonly node: HTMLElement;
   private entry!: QuestionEntry;
   private readonly row = new Row((into) => {
-    const { text, answer, choices } = this.entry;
+    const { text, answer, choices, form, url, source } = this.entry;
     const labels = choices.map((c) => c.label || c.value);
-    fill(into, h("div", { class: "hm-decided" }, ...escaped(text)), choices.length > 0 && h("div", { class: "hm-decided" }, "Offered: ", ...escaped(labels.join(", "))),
-      answer && h("div", { class: "hm-you-text" }, ...escaped(answer)));
+    const values = answersOf(this.entry);
+    fill(into, h("div", { class: "hm-decided" }, ...escaped(text)), source && h("div", { class: "hm-decided" }, "Asked by ", ...label(source, 200)),
+      url && h("div", { class: "hm-decided" }, "Address: ", h("code", null, ...escaped(url))),
+      choices.length > 0 && h("div", { class: "hm-decided" }, "Offered: ", ...escaped(labels.join(", "))),
+      form?.length > 0 && !answer && h("div", { class: "hm-decided" }, "Asked for: ", ...escaped(form.map((f) => f.title || f.name).join(", "))),
+      values ? facts(values.map(([name, value]) => [label(name, 200), escaped(value, "prose")])) : answer && h("div", { class: "hm-you-text" }, ...escaped(answer)));
   });
 
   constructor(private readonly ctx: Context) { this.node = this.row.node; }
@@ -91,32 +105,46 @@ class QuestionView implements EntryView {
   update(entry: Entry): void {
     const e = this.entry = entry as QuestionEntry;
     const elsewhere = this.ctx.store.elsewhere.has(e.call_id) && e.by === "you";
-    const fate = e.status === "answered" ? (e.by === "policy" ? "answered by policy" : elsewhere ? "answered in another window" : "answered")
-      : e.status === "withdrawn" ? "withdrawn by the agent" : e.status === "interrupted" ? "not answered" : e.status;
+    const fate = e.status === "answered" ? (e.by === "policy" ? "answered by policy" : elsewhere ? "answered in another window" : e.url ? "agreed" : "answered")
+      : e.status === "withdrawn" ? "withdrawn by the agent" : e.status === "interrupted" ? "not answered" : e.status === "skipped" && e.url ? "declined" : e.status;
+    const short_ = answersOf(e)?.map(([name, value]) => `${name}: ${value}`).join(", ") ?? e.answer;
     this.row.set({ state: e.status === "waiting" ? "wait" : e.status === "answered" ? "done" : "off", verb: ["Question"],
-      object: e.status === "answered" && e.answer ? `${short(e.text, 120)} → ${short(e.answer, 120)}` : short(e.text, 200), prose: true, status: "", meta: [h("span", null, fate)], detail: true });
+      object: e.status === "answered" && short_ ? `${short(e.text, 120)} → ${short(short_, 120)}` : short(e.text, 200), prose: true, status: "", meta: [h("span", null, fate)], detail: true });
     this.row.refresh();
   }
 }
 
+const ITEM: Record<string, [IconName, string]> = {
+  done: ["check", "done"], completed: ["check", "done"], active: ["now", "now"], in_progress: ["now", "now"], cancelled: ["off", "cancelled"],
+};
+
 class PlanView implements EntryView {
   readonly node: HTMLElement;
   private entry!: PlanEntry;
-  private readonly row = new Row((into) => fill(into, h("ul", { class: "hm-plan" }, this.entry.items.map((item) => {
-    const done = item.status === "done" || item.status === "completed";
-    const now = item.status === "active" || item.status === "in_progress";
-    return h("li", { class: now && "hm-now" }, icon(done ? "check" : now ? "now" : "todo"),
-      h("span", null, h("span", { class: "hm-sr" }, done ? "done: " : now ? "now: " : "to do: "), ...escaped(item.text ?? "", "prose")));
-  }))));
+  private readonly prose = new Markdown();
+  private readonly row = new Row((into) => {
+    const { items, markdown } = this.entry;
+    this.prose.update(markdown ?? "", false);
+    fill(into, markdown && this.prose.node, items.length > 0 && h("ul", { class: "hm-plan" }, items.map((item) => {
+      const [glyph, word] = ITEM[item.status ?? ""] ?? ["todo", "to do"];
+      const cancelled = word === "cancelled";
+      return h("li", { class: word === "now" ? "hm-now" : cancelled && "hm-gone" }, icon(glyph),
+        h("span", null, h("span", { class: "hm-sr" }, `${word}: `), h("span", null, ...escaped(item.text ?? "", "prose")),
+          cancelled && h("span", { class: "hm-help" }, " cancelled"), !cancelled && word !== "done" && (item.priority === "high" || item.priority === "low") && h("span", { class: "hm-tag" }, item.priority)));
+    })));
+  });
 
   constructor() { this.node = this.row.node; }
 
   update(entry: Entry): void {
     this.entry = entry as PlanEntry;
-    const { items } = this.entry;
-    const done = items.filter((i) => i.status === "done" || i.status === "completed").length;
-    this.row.set({ state: done === items.length ? "done" : "note", verb: ["Plan"], object: `${done} of ${items.length} done`, prose: true, status: "", meta: [], detail: true });
-    this.row.auto(items.length > 0 && done < items.length);
+    const { items, removed, markdown } = this.entry;
+    const kept = items.filter((i) => i.status !== "cancelled");
+    const done = kept.filter((i) => i.status === "done" || i.status === "completed").length;
+    const open = !removed && (kept.length ? done < kept.length : !!markdown);
+    this.row.set({ state: removed ? "off" : items.length && !open ? "done" : "note", verb: ["Plan"], object: kept.length ? `${done} of ${kept.length} done` : "", prose: true,
+      status: "", meta: [removed && h("span", null, "withdrawn by the agent")], detail: true });
+    this.row.auto(open);
     this.row.refresh();
   }
 }

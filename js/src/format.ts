@@ -16,8 +16,12 @@ export function took(seconds: number): string {
 
 export function tokens(usage: Usage): string {
   const n = usage.input + usage.output + usage.cache_read + usage.cache_write;
-  if (!n) return "";
-  return n < 1000 ? `${n} tok` : n < 1e6 ? `${(n / 1000).toFixed(1)}k tok` : `${(n / 1e6).toFixed(2)}M tok`;
+  return n ? `${n < 1000 ? n : n < 1e6 ? `${(n / 1000).toFixed(1)}k` : `${(n / 1e6).toFixed(2)}M`} tok` : "";
+}
+
+/** A count in few figures: 812, 84k, 1.5M. */
+export function share(n: number): string {
+  return n < 1000 ? String(n) : n < 999_500 ? `${Math.round(n / 1000)}k` : `${Number((n / 1e6).toFixed(1))}M`;
 }
 
 export function cost(usage: Usage): string {

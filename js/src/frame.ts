@@ -16,16 +16,22 @@ export interface ButtonOptions { key?: string; cls?: string; icon?: IconName; on
 export class Button {
   readonly node: HTMLButtonElement;
   private readonly text = h("span");
+  private readonly mark = h("span", { class: "hm-tag" });
   private readonly clock = icon("clock", "hm-held-icon");
 
   constructor(words: string, options: ButtonOptions) {
     this.node = h("button", { class: `hm-btn ${options.cls ?? ""}`.trim(), type: "button", onclick: options.onclick },
-      options.icon && icon(options.icon), this.text, options.key && h("kbd", { "aria-hidden": "true" }, options.key));
+      options.icon && icon(options.icon), this.text, this.mark, options.key && h("kbd", { "aria-hidden": "true" }, options.key));
     if (options.key) this.node.setAttribute("aria-keyshortcuts", options.key);
     this.words(words);
+    this.tag("");
   }
 
   words(text: string): void { say(this.text, text); }
+  /** A name that is not ours, instead of our words; `role` says to readers what it is. */
+  name(name: Child[], role: string): void { fill(this.text, role && h("span", { class: "hm-sr" }, role), name); }
+  /** What we say of it, apart from its name. */
+  tag(text: string): void { say(this.mark, text); this.mark.hidden = !text; }
   /** Disabled, with the id of the element that says why. */
   off(off: boolean, why = ""): void {
     this.node.disabled = off;
@@ -51,7 +57,7 @@ export abstract class Frame {
   private readonly waiting = h("span", { "aria-hidden": "true" });
   private armed = Date.now() + GUARD;
   /** The decision taken here: its command's id and how to call it. */
-  protected sent: { id: string; word: string } | null = null;
+  protected sent: { id: string; word: Child[] } | null = null;
   protected error = "";
 
   constructor(protected readonly ctx: Context, protected pending: Pending, kind: "wait" | "ask", glyph: IconName) {
@@ -69,6 +75,8 @@ export abstract class Frame {
   abstract get announcement(): string;
   /** A key pressed in the frame and in no field of it. True when it meant something. */
   abstract key(key: string): boolean;
+  /** Ctrl Enter, in whatever has the focus. True when it meant something. */
+  submit(_from: Element): boolean { return false; }
   protected abstract foot(enabled: boolean, held: boolean): void;
   /** Nobody is there to be told any more: fields take nothing. */
   protected abstract lost(): void;
@@ -86,15 +94,17 @@ export abstract class Frame {
 
   /** The frame moved under the pointer: what is pressed now was meant for what was there before. */
   rearm(): void { this.armed = Date.now() + GUARD; }
+  /** It stood still long enough for a click to be meant for it. */
+  protected get settled(): boolean { return Date.now() >= this.armed; }
   protected get ready(): boolean {
-    return Date.now() >= this.armed && !this.sent && this.pending.state === "waiting" && this.canClick;
+    return this.settled && !this.sent && this.pending.state === "waiting" && this.canClick && !this.ctx.cut;
   }
   private get canClick(): boolean {
     const { route } = this.ctx.link.state;
     return !this.ctx.store.frozen && (route === "live" || route === "connecting" || route === "after_cell");
   }
 
-  protected decide(wish: Wish, word: string): void {
+  protected decide(wish: Wish, ...word: Child[]): void {
     if (!this.ready) return;
     this.error = "";
     const waits = () => this.ctx.store.state.pending.some((p) => p.request_id === this.pending.request_id);
@@ -131,9 +141,9 @@ export abstract class Frame {
       this.buttons.hidden = true;
       if (this.sent && this.ctx.link.isHeld(this.sent.id) && held) {
         const id = this.sent.id;
-        this.note("clock", [h("b", null, `You chose: ${this.sent.word}.`), " It is not sent yet: this kernel hears clicks only between cells. It is sent when the running cell ends."],
+        this.note("clock", [h("b", null, "You chose: ", ...this.sent.word, "."), " It is not sent yet: this kernel hears clicks only between cells. It is sent when the running cell ends."],
           h("button", { class: "hm-btn hm-btn-s", type: "button", onclick: () => this.ctx.link.takeBack(id) }, "Take back"), `held${id}`);
-      } else this.note("run", [this.sent ? `${this.sent.word}, sending` : "Decided in another place, sending"], null, "sending");
+      } else this.note("run", [...(this.sent?.word ?? ["Decided in another place"]), ", sending"], null, "sending");
       return;
     }
     this.buttons.hidden = false;
@@ -141,12 +151,14 @@ export abstract class Frame {
       this.note("clock", [h("b", null, "Decide in the input line below."), " While its cell runs, this kernel cannot see clicks, and the server has no hm extension (", h("code", null, "pip install hm_jupyter"), " where the server runs)."], null, "input");
     } else if (route === "offline") {
       this.note("plug", [h("b", null, "The kernel does not answer."), " What you choose could not be sent now."], null, "offline");
+    } else if (this.ctx.cut) {
+      this.note("plug", [h("b", null, "The agent cannot be reached."), " You can decide when the connection is there again."], null, "cut");
     } else if (held) {
       this.note("clock", [h("b", null, "Clicks wait for the running cell."), " This kernel sees clicks only between cells. The agent waits too."], null, "cell");
     } else if (this.error) {
       this.note("warn", [h("b", null, "That was not accepted."), " ", this.error], null, `error${this.error}`);
     } else this.note("info", null, null, "");
-    this.foot(route !== "input" && route !== "offline", held);
+    this.foot(route !== "input" && route !== "offline" && !this.ctx.cut, held);
   }
 
   private noted = "";

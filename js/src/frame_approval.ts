@@ -12,6 +12,7 @@ import { programs, shellParts } from "./shell";
 import { icon } from "./icons";
 import { inline, plain } from "./markdown";
 import type { PendingApproval } from "./model";
+import { type Offer, offers } from "./options";
 import { restOf } from "./words";
 
 /** How much of what waits (characters) is read out; the rest is read in the frame. */
@@ -21,6 +22,8 @@ export class ApprovalFrame extends Frame {
   private readonly allow = new Button("Allow once", { key: "Y", cls: "hm-btn-main hm-btn-allow", onclick: () => this.choose("y") });
   private readonly session = new Button("Allow for session", { key: "S", cls: "hm-wide hm-btn-allow", onclick: () => this.choose("s") });
   private readonly deny = new Button("Deny", { key: "N", onclick: () => this.choose("n") });
+  /** The agent's own options; where it has some, they stand in place of our three buttons. */
+  private readonly offers: Offer[];
   private readonly noteBox: HTMLInputElement;
   private readonly rule = h("div", { class: "hm-rule" });
   private readonly files: FileBox[];
@@ -37,13 +40,23 @@ export class ApprovalFrame extends Frame {
     const whole = pending.diffs.every((d) => !d.partial && d.new !== null);
     const tickable = pending.diffs.length > 0 && whole && caps.edits === true;
     this.files = pending.diffs.map((file) => new FileBox(file, { tickable, editable: !file.partial && file.new !== null }, () => this.draw()));
-    this.noteBox = h("input", { class: "hm-in", id: uid(), placeholder: "Optional, sent with your choice", autocomplete: "off", oninput: () => this.draw() });
+    this.noteBox = h("input", { class: "hm-in", id: uid(), placeholder: this.noteUse === "next_message" ? "Optional, for a denial" : "Optional, sent with your choice", autocomplete: "off", oninput: () => this.draw() });
     const lines = pending.command.replace(/\n$/, "").split("\n").length;
     this.setTitle(pending.diffs.length ? `Change ${plural(pending.diffs.length, "file")}?`
       : pending.command ? (lines > 1 ? `Run these ${lines} lines?` : "Run this command?") : "Allow this call?");
     this.fillBody(pending);
-    fill(this.buttons, h("div", { class: "hm-acts hm-acts-gate" }, this.allow.node, this.session.node, h("span", { class: "hm-gap" }), this.deny.node), this.rule);
+    this.offers = offers(pending.options, (offer) => this.take(offer));
+    fill(this.buttons, this.gate(), this.rule);
     this.session.node.hidden = !this.offersSession;
+  }
+
+  private gate(): HTMLElement {
+    const gap = h("span", { class: "hm-gap" });
+    if (!this.offers.length) return h("div", { class: "hm-acts hm-acts-gate" }, this.allow.node, this.session.node, gap, this.deny.node);
+    const safe = this.offers.filter((o) => !(o.lasts && o.allows && this.hidden.length));
+    const denying = safe.filter((o) => o.denies).map((o) => o.button.node);
+    if (!denying.length) denying.push(this.deny.node);                   // whatever an agent offers, one can say no
+    return h("div", { class: `hm-acts hm-acts-gate${safe.length > 2 ? " hm-acts-many" : ""}` }, safe.filter((o) => !o.denies).map((o) => o.button.node), gap, denying);
   }
 
   private get approval(): PendingApproval { return this.pending as PendingApproval; }
@@ -114,8 +127,9 @@ export class ApprovalFrame extends Frame {
     const danger = this.hidden.length > 0;
     const after = held ? " after the cell" : "";
     const withNote = note ? " with note" : "";
+    const allowNote = this.noteUse === "next_message" ? "Allow without note" : "Allow with note";
     this.allow.words(danger ? `Allow anyway${after}` : edited && caps.edits ? `Allow with my edit${after}` : partial ? `Allow ${on.length} of ${plural(this.files.length, "file")}${after}`
-      : held ? "Allow after the cell" : note ? "Allow with note" : "Allow once");
+      : held ? "Allow after the cell" : note ? allowNote : "Allow once");
     this.session.words(`${this.files.length ? "Allow edits for session" : "Allow for session"}${after}`);
     this.deny.words(blocked ? `Deny with my edit${after}` : `Deny${withNote}${after}`);
     const why = this.status.id;
@@ -125,9 +139,16 @@ export class ApprovalFrame extends Frame {
     this.allow.main(!danger && !blocked && !held && enabled);
     this.deny.main((danger || blocked) && !held && enabled);
     for (const b of [this.allow, this.session, this.deny]) b.held(held);
+    for (const o of this.offers) {
+      o.button.off(!enabled || (!o.denies && (blocked || nothing)), blocked && !o.denies ? this.editFactsId : why);
+      o.button.main(enabled && !held && o === this.first(danger || blocked ? "deny_once" : "allow_once"));
+      o.button.held(held);
+      o.button.tag([o.lasts && "lasts", danger && o.allows && "anyway", o.denies ? blocked ? "with my edit" : note && "with note" : note && this.noteUse === "next_message" && "without note",
+        held && "after the cell"].filter(Boolean).join(", "));
+    }
     this.drawRule(edited || partial, on.length);
     this.drawEdits(edited, blocked, nothing, caps.edits === true);
-    this.noteHelp.textContent = note && this.noteUse === "next_message" ? "This agent reads notes with your next message." : "";
+    this.noteHelp.textContent = note && this.noteUse === "next_message" ? "This agent cannot read a note with your decision. A denial's note is sent as the next message, when this turn has ended." : "";
   }
 
   private readonly editFactsId = uid();
@@ -146,7 +167,14 @@ export class ApprovalFrame extends Frame {
 
   private drawRule(changed: boolean, count: number): void {
     const p = this.approval;
-    if (!this.offersSession) {
+    if (this.offers.length) {
+      const lasting = this.offers.filter((o) => o.lasts);
+      const safe = lasting.filter((o) => o.denies || !this.hidden.length);
+      if (!this.rule.hasChildNodes()) fill(this.rule,
+        lasting.length > safe.length && h("div", null, "No lasting permission is offered for a request with hidden characters."),
+        safe.length > 0 && h("div", null, h("b", null, "What lasts"), " holds beyond this call, and may outlive this session: the agent keeps it.", p.rule && [" It covers ", h("code", null, ...escaped(p.rule)), "."]),
+        this.offers.map((o) => o.whole && h("div", null, o.whole)));
+    } else if (!this.offersSession) {
       fill(this.rule, this.hidden.length ? "No session rule is offered for a request with hidden characters." : "");
     } else {
       const name = this.files.length ? "Allow edits for session" : "Allow for session";
@@ -165,32 +193,44 @@ export class ApprovalFrame extends Frame {
   }
 
   /** Ctrl Enter in an edit box: Done. */
-  finishEdit(area: Element): boolean {
+  override submit(area: Element): boolean {
     const file = this.files.find((f) => f.editor === area);
     file?.done();
     return !!file;
   }
 
+  /** The one the key of a kind stands for. */
+  private first(kind: "allow_once" | "deny_once"): Offer | undefined { return this.offers.find((o) => o.option.kind === kind); }
+
+  private take(offer: Offer): void { this.send(offer.button, offer.allows, offer.option.kind === "allow_session", offer); }
+
   private choose(key: "y" | "s" | "n"): void {
-    const button = { y: this.allow, s: this.session, n: this.deny }[key].node;
-    if (button.disabled || button.hidden || !this.ready) return;
+    const offer = key === "s" ? undefined : this.first(key === "y" ? "allow_once" : "deny_once");
+    if (offer) return this.take(offer);
+    const button = { y: this.allow, s: this.session, n: this.deny }[key];
+    if (button.node.isConnected) this.send(button, key !== "n", key === "s");
+  }
+
+  private send(button: Button, allow: boolean, session: boolean, offer?: Offer): void {
+    if (button.node.disabled || button.node.hidden || !this.ready) return;
     const p = this.approval;
     const caps = this.ctx.store.state.capabilities;
-    const allow = key !== "n";
-    let note = this.noteUse === "none" ? "" : this.noteBox.value.trim();
+    let note = this.noteUse === "none" || (allow && this.noteUse === "next_message") ? "" : this.noteBox.value.trim();
     let edits: { path: string; content: string }[] | null = null;
     if (allow && this.files.some((f) => !f.on || f.edited)) edits = this.files.filter((f) => f.on).map((f) => ({ path: f.file.path, content: f.content }));
     if (!allow && !caps.edits && this.files.some((f) => f.edited)) {
       const texts = this.files.filter((f) => f.edited).map((f) => `Write ${f.file.path} like this instead:\n\n${f.content}`);
       note = [note, ...texts].filter(Boolean).join("\n\n");
     }
-    this.decide({ type: "approve", request_id: p.request_id, allow, for_session: key === "s", note, edits }, allow ? (key === "s" ? "Allowed for session" : "Allowed") : "Denied");
+    const wish = { type: "approve" as const, request_id: p.request_id, allow, for_session: session, note, edits };
+    if (offer) this.decide({ ...wish, option_id: offer.option.id }, "“", ...offer.name, "”");
+    else this.decide(wish, allow ? (session ? "Allowed for session" : "Allowed") : "Denied");
   }
 }
 
 /** Hidden characters anywhere a person decides on, in what is added only where a file changes. */
 function hiddenIn(p: PendingApproval): Hidden[] {
-  const strict = [p.command, p.cwd, p.rule, ...p.paths, ...p.diffs.map((d) => d.path), p.command || p.diffs.length ? "" : pretty(p.input)];
+  const strict = [p.command, p.cwd, p.rule, ...p.options.map((o) => o.name), ...p.paths, ...p.diffs.map((d) => d.path), p.command || p.diffs.length ? "" : pretty(p.input)];
   const added = p.diffs.flatMap((d) => compare(d).hunks.flatMap((hunk) => hunk.lines.filter((l) => l.kind === "+").map((l) => l.text)));
   return [...strict.flatMap((t) => findHidden(t)), ...added.flatMap((t) => findHidden(t, "prose"))];
 }

@@ -8,7 +8,7 @@ import { plain } from "./markdown";
 import type { PendingQuestion } from "./model";
 
 export class QuestionFrame extends Frame {
-  private readonly answer = new Button("Answer", { key: isMac() ? "⌘ ↵" : "Ctrl ↵", cls: "hm-btn-main", onclick: () => this.submit() });
+  private readonly answer = new Button("Answer", { key: isMac() ? "⌘ ↵" : "Ctrl ↵", cls: "hm-btn-main", onclick: () => this.give() });
   private readonly skip = new Button("Skip", { key: "N", onclick: () => this.leave() });
   private readonly inputs: HTMLInputElement[] = [];
   private readonly other: HTMLInputElement | null = null;
@@ -91,8 +91,10 @@ export class QuestionFrame extends Frame {
     return true;
   }
 
+  override submit(): boolean { this.give(); return true; }
+
   /** Answer (Ctrl Enter, the button). With nothing to send it says so and sends nothing. */
-  submit(): void {
+  private give(): void {
     if (!this.ready) return;
     const { choices, request_id } = this.pending as PendingQuestion;
     const text = this.text.value.trim();

@@ -1,6 +1,4 @@
 /** The keys of the widget, all in one place. They work only inside it, and letters never in a field. */
-import { ApprovalFrame } from "./frame_approval";
-import { QuestionFrame } from "./frame_question";
 import type { Frame } from "./frame";
 
 export interface KeyTarget {
@@ -42,8 +40,7 @@ function act(event: KeyboardEvent, target: KeyTarget): boolean {
   }
   if (key === "Enter") {
     if (event.ctrlKey || event.metaKey) {
-      if (frame instanceof QuestionFrame) { if (!event.repeat) frame.submit(); return true; }
-      return frame instanceof ApprovalFrame && frame.finishEdit(node);
+      return event.repeat || frame.submit(node);
     }
     // Never a bare Enter: it neither allows nor sends a note. In an edit box it is a new line.
     return node.tagName === "INPUT" || node.classList.contains("hm-btn-allow") || node === frame.node;

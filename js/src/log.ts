@@ -7,6 +7,32 @@ import type { Change, Entry, ToolEntry } from "./model";
 import { type EntryView, ToolRow } from "./row";
 
 const GROUP_FROM = 3;
+/** Sub-agents within sub-agents that are nested; what is deeper stands by itself. */
+const DEEPEST = 4;
+
+/** Nodes in order, where neighbouring small steps share a row. */
+class Strip {
+  readonly nodes: HTMLElement[] = [];
+  count = 0;
+  private run: [ToolEntry, ToolRow][] = [];
+
+  constructor(private readonly group: (run: [ToolEntry, ToolRow][]) => HTMLElement) {}
+
+  quiet(entry: ToolEntry, row: ToolRow): void { this.count += 1; this.run.push([entry, row]); }
+  add(node: HTMLElement | undefined): void {
+    this.flush();
+    if (!node) return;
+    this.count += 1;
+    this.nodes.push(node);
+  }
+  done(): HTMLElement[] { this.flush(); return this.nodes; }
+
+  private flush(): void {
+    if (this.run.length >= GROUP_FROM) this.nodes.push(this.group(this.run));
+    else for (const [, row] of this.run) this.nodes.push(row.node);
+    this.run = [];
+  }
+}
 
 export class Log {
   readonly node = h("div", { class: "hm-log", role: "log", "aria-live": "off", "aria-label": "Transcript" });
@@ -32,7 +58,12 @@ export class Log {
       } else if (change.entries.has(id)) view.update(entry);
     }
     this.layout(frames);
+    if (this.ctx.store.frozen && !this.still) {                        // nothing can be done here any more: no button says so
+      this.still = true;
+      for (const [id, view] of this.views) { const entry = entries.get(id); if (entry) view.update(entry); }
+    }
   }
+  private still = false;
 
   tick(): void { for (const view of this.views.values()) view.tick?.(); }
 
@@ -46,19 +77,13 @@ export class Log {
   private layout(frames: Frame[]): void {
     const byCall = new Map(frames.map((f) => [f.callId, f]));
     const placed = new Set<Frame>();
-    const nodes: HTMLElement[] = [];
+    const top = new Strip((run) => this.group(run));
+    const nests = new Map<ToolRow, Strip>();
+    const owners = this.owners();
     const endings = new Map<number, HTMLElement>();
-    let run: [ToolEntry, ToolRow][] = [];
     let turn = -1;
-    const flush = () => {
-      if (run.length >= GROUP_FROM) nodes.push(this.group(run));
-      else for (const [, row] of run) nodes.push(row.node);
-      run = [];
-    };
     const endTurn = () => {
-      flush();
-      const ending = endings.get(turn);
-      if (ending) nodes.push(ending);
+      top.add(endings.get(turn));
       endings.delete(turn);
     };
     for (const [id, entry] of this.ctx.store.entries) {
@@ -69,19 +94,45 @@ export class Log {
       if (entry.kind === "turn") { endings.set(entry.turn, view.node); continue; }
       const frame = entry.kind === "tool" || entry.kind === "question" ? byCall.get(entry.call_id) : undefined;
       if (frame) {
-        flush();
-        if (!placed.has(frame)) nodes.push(frame.node);
+        // A frame never stands in a nest: what waits is at the edge, where nothing else can be.
+        if (!placed.has(frame)) top.add(frame.node);
         placed.add(frame);
-      } else if (view instanceof ToolRow && view.quiet) run.push([entry as ToolEntry, view]);
-      else {
-        if (view.node.hidden) { nodes.push(view.node); continue; }
-        flush();
-        nodes.push(view.node);
+        continue;
       }
+      const owner = owners.get(id);
+      let strip = top;
+      if (owner) {
+        strip = nests.get(owner) ?? new Strip((run) => this.group(run));
+        nests.set(owner, strip);
+      }
+      if (view instanceof ToolRow && view.quiet) strip.quiet(entry as ToolEntry, view);
+      else if (view.node.hidden) strip.nodes.push(view.node);
+      else strip.add(view.node);
     }
-    for (const frame of frames) if (!placed.has(frame)) { flush(); nodes.push(frame.node); }
+    for (const frame of frames) if (!placed.has(frame)) top.add(frame.node);
     endTurn();
-    arrange(this.node, nodes);
+    arrange(this.node, top.done());
+    for (const [owner, strip] of nests) {
+      arrange(owner.nest, strip.done());
+      owner.made(strip.count);
+    }
+  }
+
+  /** For each entry of a sub-agent, the row of that sub-agent. Who names itself, or goes in a circle, has none. */
+  private owners(): Map<string, ToolRow> {
+    const out = new Map<string, ToolRow>();
+    const calls = new Map<string, ToolEntry>();
+    let nested = false;
+    for (const e of this.ctx.store.entries.values()) if (e.kind === "tool") { calls.set(e.call_id, e); nested ||= !!e.parent; }
+    if (!nested) return out;
+    for (const e of calls.values()) {
+      const parent = calls.get(e.parent);
+      let at = parent;
+      for (let depth = 0; at && at !== e && depth < DEEPEST; depth += 1) at = calls.get(at.parent);
+      const view = parent && !at && this.isShown(parent) ? this.views.get(parent.id) : undefined;
+      if (view instanceof ToolRow) out.set(e.id, view);
+    }
+    return out;
   }
 
   private group(run: [ToolEntry, ToolRow][]): HTMLElement {

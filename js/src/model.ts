@@ -6,10 +6,22 @@
 export interface Usage { input: number; output: number; cache_read: number; cache_write: number; cost: number | null }
 export interface Image { data: string; mime: string }
 export interface FileDiff { path: string; old: string | null; new: string | null; partial: boolean }
-export interface Choice { value: string; label: string; help: string }
+export interface Choice { value: string; label: string; help: string; group: string }
+/** `kind`: allow_once, allow_session, deny_once, deny_session. Any other is neither. */
 export interface ApprovalOption { id: string; name: string; kind: string }
+export interface FormField {
+  name: string; kind: "text" | "number" | "integer" | "boolean" | "select" | "multi"; title: string; help: string; required: boolean;
+  default: unknown; choices: Choice[]; format: string; pattern: string; minimum: number | null; maximum: number | null;
+  min_length: number | null; max_length: number | null;
+}
+export interface ConfigOption {
+  id: string; name: string; kind: "select" | "boolean"; value: string | boolean; help: string; category: string; choices: Choice[];
+}
+export interface SlashCommand { name: string; help: string; hint: string }
+export interface AuthMethod { id: string; name: string; help: string; kind: "agent" | "terminal" | "other"; args: string[]; env: Record<string, string> }
+export interface Background { kind: "tool" | "terminal" | "subagent" | "other"; id: string; title: string; cancelable: boolean }
 
-export type ToolStatus = "drafting" | "pending" | "running" | "completed" | "failed" | "denied" | "skipped" | "interrupted";
+export type ToolStatus = "drafting" | "pending" | "running" | "paused" | "completed" | "failed" | "denied" | "skipped" | "interrupted";
 export type By = "you" | "policy" | "agent";
 interface Base { id: string; turn: number }
 
@@ -21,22 +33,25 @@ export interface UserEntry extends Base {
   kind: "user"; text: string; delivery: "prompt" | "steer" | "follow_up"; status: "sent" | "queued" | "read" | "dropped";
   images: Image[]; attachments: string[]; at: number;
 }
-export interface MessageEntry extends Base { kind: "message"; text: string; open: boolean; interrupted: boolean }
+export interface MessageEntry extends Base { kind: "message"; text: string; open: boolean; interrupted: boolean; images: Image[] }
 export interface ThoughtEntry extends Base { kind: "thought"; text: string; open: boolean; started: number; ended: number | null }
 export interface Decision {
   outcome: "allowed" | "denied" | "withdrawn" | "interrupted"; by: By; via: string; note: string; for_session: boolean;
-  rule: string; files: string[] | null; edited: string[] | null;
+  rule: string; files: string[] | null; edited: string[] | null; option: string;
 }
 export interface ToolEntry extends Base {
   kind: "tool"; call_id: string; name: string; title: string; category: string; status: ToolStatus; input: unknown;
   output: string; diffs: FileDiff[]; images: Image[]; decision: Decision | null; exit_code: number | null;
-  started: number | null; ended: number | null;
+  started: number | null; ended: number | null; parent: string; locations: string[]; cancelable: boolean;
 }
 export interface QuestionEntry extends Base {
   kind: "question"; call_id: string; text: string; choices: Choice[];
   status: "waiting" | "answered" | "skipped" | "withdrawn" | "interrupted"; answer: string; by: By; via: string;
+  form: FormField[]; url: string; source: string;
 }
-export interface PlanEntry extends Base { kind: "plan"; items: { text?: string; status?: string }[] }
+export interface PlanEntry extends Base {
+  kind: "plan"; items: { text?: string; status?: string; priority?: string }[]; markdown: string; removed: boolean;
+}
 export interface CompactionEntry extends Base { kind: "compaction"; status: "running" | "done" | "failed" | "interrupted"; summary: string; error: string }
 export interface NoticeEntry extends Base { kind: "notice"; text: string; level: "info" | "warning" | "error"; detail: string }
 export interface UnknownEntry extends Base { kind: "unknown"; name: string; raw: unknown }
@@ -50,18 +65,20 @@ export interface PendingApproval {
 }
 export interface PendingQuestion {
   kind: "question"; request_id: string; call_id: string; turn: number; text: string; choices: Choice[]; multi: boolean;
-  free: boolean; since: number; state: "waiting" | "sending";
+  free: boolean; form: FormField[]; url: string; source: string; since: number; state: "waiting" | "sending";
 }
 export type Pending = PendingApproval | PendingQuestion;
 
 export interface Capabilities {
   steer?: boolean; follow_up?: boolean; deny_note?: "native" | "next_message" | "none"; edits?: boolean; for_session?: boolean;
-  images?: boolean; set_mode?: boolean; set_model?: boolean;
+  images?: boolean; set_mode?: boolean; set_model?: boolean; steer_delivery?: "native" | "next_prompt"; options?: boolean; cancel_work?: boolean;
 }
 export interface SessionState {
   session_id: string; agent: string; root: string; title: string; mode: string; modes: string[]; provider: string; model: string;
   models: string[]; effort: string; status: "starting" | "ready" | "working" | "waiting" | "offline" | "ended"; approve: string;
   turn: number; usage: Usage; context: number | null; pending: Pending[]; capabilities: Capabilities; ended: string;
+  protocol: string; labels: Record<string, string>; options: ConfigOption[]; commands: SlashCommand[]; auth: AuthMethod[]; background: Background[];
+  context_size: number | null; spent: string; link: string;
 }
 
 export type Op =
@@ -82,16 +99,19 @@ export type KernelMessage =
 export type Command =
   | { type: "prompt" | "steer" | "follow_up"; id: string; text: string }
   | { type: "abort"; id: string }
-  | { type: "approve"; id: string; request_id: string; allow: boolean; for_session: boolean; note: string; edits: { path: string; content: string }[] | null }
-  | { type: "answer"; id: string; request_id: string; text: string; skip: boolean }
+  | { type: "approve"; id: string; request_id: string; allow: boolean; for_session: boolean; note: string; edits: { path: string; content: string }[] | null; option_id?: string }
+  | { type: "answer"; id: string; request_id: string; text: string; skip: boolean; fields?: Record<string, unknown> }
   | { type: "set_mode"; id: string; mode: string }
-  | { type: "set_model"; id: string; model: string };
+  | { type: "set_model"; id: string; model: string }
+  | { type: "set_option"; id: string; option: string; value: string | boolean }
+  | { type: "cancel_work"; id: string; kind: "tool" | "terminal" | "subagent"; work: string };
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost: null };
 export function emptyState(): SessionState {
   return {
     session_id: "", agent: "", root: "", title: "", mode: "", modes: [], provider: "", model: "", models: [], effort: "",
     status: "starting", approve: "ask", turn: 0, usage: NO_USAGE, context: null, pending: [], capabilities: {}, ended: "",
+    protocol: "", labels: {}, options: [], commands: [], auth: [], background: [], context_size: null, spent: "", link: "",
   };
 }
 

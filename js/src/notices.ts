@@ -3,6 +3,7 @@ import type { Context } from "./context";
 import { fill, h, say } from "./dom";
 import { escaped } from "./escapes";
 import { Button } from "./frame";
+import { short } from "./format";
 import { icon } from "./icons";
 
 export class Notices {
@@ -19,7 +20,8 @@ export class Notices {
     const ended = store.state.status === "ended" && !store.frozen && !told ? store.state.ended : "";
     const seconds = offline && link.state.reconnectAt ? Math.max(0, Math.ceil((link.state.reconnectAt - Date.now()) / 1000)) : 0;
     const gone = this.ctx.link.gone && offline;
-    const key = `${offline}${gone}${seconds}${ended}`;
+    const cut = this.ctx.cut && !offline ? store.state.link || "The connection was lost." : "";
+    const key = `${offline}${gone}${seconds}${ended}${cut}`;
     if (key === this.key) return;
     this.key = key;
     fill(this.node,
@@ -28,6 +30,8 @@ export class Notices {
       offline && !gone && h("div", { class: "hm-note hm-note-warn", role: "status" }, icon("plug"), h("div", null,
         h("b", null, seconds ? `Reconnecting to the kernel, ${seconds} s.` : "The kernel does not answer."),
         " If it still runs, the agent keeps working, and what it says appears here afterwards. If the kernel was restarted, run the cell again.")),
+      cut && h("div", { class: "hm-note hm-note-warn", role: "status" }, icon("run", "hm-spin"), h("div", null,
+        h("b", null, "Connection lost, reconnecting…"), " ", h("span", { class: "hm-agent" }, ...escaped(short(cut, 300), "prose")), " What is shown here stays, and what the agent said meanwhile follows.")),
       ended && h("div", { class: "hm-note", role: "status" }, icon("info"), h("div", null, h("b", null, "This session is over."), " ", ...escaped(ended, "prose"))));
   }
 }

@@ -3,11 +3,13 @@ import { commandBlock, valueBlock } from "./command";
 import type { Context } from "./context";
 import { compare, diffTable, stat } from "./diff";
 import { type Child, fill, h, say } from "./dom";
+import { Button } from "./frame";
 import { escaped, label } from "./escapes";
-import { clock, took } from "./format";
+import { clock, plural, took } from "./format";
 import { icon, spinner } from "./icons";
 import { picture } from "./markdown";
 import type { Entry, FileDiff, ToolEntry } from "./model";
+import { within } from "./paths";
 import { OutputView } from "./output";
 import { decided, decidedSentence, objectOf, restOf, VERBS } from "./words";
 
@@ -74,7 +76,7 @@ export class Row {
 }
 
 const STATUS: Record<string, string> = {
-  drafting: "being written", pending: "waiting", running: "running", completed: "finished", failed: "failed", denied: "denied", skipped: "skipped", interrupted: "interrupted",
+  drafting: "being written", pending: "waiting", running: "running", paused: "paused", completed: "finished", failed: "failed", denied: "denied", skipped: "skipped", interrupted: "interrupted",
 };
 
 export function fileTables(diffs: FileDiff[]): HTMLElement[] {
@@ -95,11 +97,46 @@ export class ToolRow implements EntryView {
   private built = "";
   private readonly time = h("span");
   private seen = "";
+  /** Where the calls of this sub-agent stand, and how many there are. */
+  readonly nest = h("div", { class: "hm-nest" });
+  private calls = 0;
+  private stop: Button | null = null;
+  private readonly fate = h("span", { class: "hm-help hm-bad-text", role: "status" });
 
   constructor(private readonly ctx: Context) { this.node = this.row.node; }
 
+  /** How many calls this one made, as a sub-agent. */
+  made(calls: number): void {
+    if (calls === this.calls) return;
+    const first = !this.calls;
+    this.calls = calls;
+    this.draw();
+    if (first) { this.outputOf = null; this.row.refresh(); }
+  }
+
   get quiet(): boolean {
-    return this.entry.status === "completed" && (this.entry.category === "read" || this.entry.category === "search") && !this.row.touched && !this.entry.decision;
+    return this.entry.status === "completed" && (this.entry.category === "read" || this.entry.category === "search") && !this.row.touched && !this.entry.decision && !this.calls;
+  }
+
+  /** Can this call alone be stopped now? */
+  private get stoppable(): boolean {
+    const { cancelable, status } = this.entry;
+    return !!cancelable && !!this.ctx.store.state.capabilities.cancel_work && !this.ctx.store.frozen && (status === "running" || status === "paused" || status === "pending");
+  }
+
+  private stopIt(): void {
+    const { stop } = this;
+    if (!stop) return;
+    if (this.ctx.cut) return say(this.fate, "The agent cannot be reached now.");
+    stop.words("Stopping");
+    stop.off(true);
+    say(this.fate, "");
+    void this.ctx.send({ type: "cancel_work", kind: "tool", work: this.entry.call_id }).answer.then(({ ok, error }) => {
+      if (ok) return;
+      stop.words("Stop this call");
+      stop.off(false);
+      say(this.fate, error || "It was not stopped.");
+    });
   }
 
   update(entry: Entry): void {
@@ -109,6 +146,7 @@ export class ToolRow implements EntryView {
     const seen = before === this.entry ? this.seen : "";
     if (seen !== this.entry.status) this.draw();
     this.seen = this.entry.status;
+    if (this.stoppable) this.stop ??= new Button("Stop this call", { icon: "stop", cls: "hm-btn-s hm-stop", onclick: () => this.stopIt() });
     this.row.refresh();
   }
 
@@ -123,6 +161,8 @@ export class ToolRow implements EntryView {
     } else if (e.status === "denied" || e.status === "skipped" || e.status === "interrupted") meta.push(h("span", null, e.status));
     else if (e.decision) meta.push(h("span", { class: "hm-meta-x" }, decided(e.decision, elsewhere, e.diffs.length)));
     if (e.status === "drafting") meta.push(h("span", null, "being written"));
+    if (e.status === "paused") meta.push(h("span", null, "paused"));
+    if (this.calls) meta.push(h("span", { class: "hm-meta-x" }, plural(this.calls, "call")));
     if (e.status === "failed") meta.push(h("span", { class: "hm-bad-text" }, e.exit_code === null ? "failed" : `exit ${e.exit_code}`));
     if (e.status === "interrupted" && e.decision?.outcome === "allowed") meta.push(h("span", null, "interrupted"));
     if (e.diffs.length) {
@@ -131,13 +171,13 @@ export class ToolRow implements EntryView {
     }
     meta.push(this.time);
     this.row.set({
-      state: running ? "run" : e.status === "failed" ? "bad" : e.status === "completed" ? "done" : e.status === "pending" ? "wait" : "off",
+      state: running ? "run" : e.status === "failed" ? "bad" : e.status === "completed" ? "done" : e.status === "pending" || e.status === "paused" ? "wait" : "off",
       verb: VERBS[e.category] ? [VERBS[e.category] as string] : label(e.name || "Tool"),
-      object: text, status: STATUS[e.status] ?? e.status, meta, detail: true,
+      object: text, prose: e.category === "agent", status: STATUS[e.status] ?? e.status, meta, detail: true,
     });
     this.tick();
     const note = !!e.decision?.note && e.decision.outcome === "denied";
-    this.row.auto((e.status === "running" && e.category === "shell") || e.status === "failed" || note || (e.status === "denied" && note));
+    this.row.auto((e.status === "running" && (e.category === "shell" || e.category === "agent" || this.stoppable)) || e.status === "failed" || note || (e.status === "denied" && note));
   }
 
   tick(): void {
@@ -155,15 +195,20 @@ export class ToolRow implements EntryView {
     const rest = restOf(e.input, e.diffs.length ? ["path", "file_path", "content", "old", "new", "old_string", "new_string", "edits", "files"] : [key]);
     const whole = text.includes("\n") || text.length > 64;
     // What stands above the output changes rarely; the output changes at every piece.
-    const built = JSON.stringify([e.status, e.decision, e.diffs.length, e.images.length, text, rest]);
+    const places = (e.locations ?? []).filter((at) => !text.includes(at) && !e.diffs.some((d) => at === d.path || at.startsWith(`${d.path}:`)));
+    const { stoppable } = this;
+    const built = JSON.stringify([e.status, e.decision, e.diffs.length, e.images.length, text, rest, places, stoppable, this.calls > 0]);
     if (built !== this.built || !this.outputOf) {
       this.built = built;
       const sentence = decidedSentence(e, this.ctx.store.state.capabilities.deny_note === "next_message");
       this.output ??= new OutputView();
       fill(into,
+        stoppable && h("div", { class: "hm-acts" }, this.stop?.node, this.fate),
         sentence && h("div", { class: "hm-decided" }, ...escaped(sentence.lead), sentence.note && h("q", null, ...escaped(sentence.note)), sentence.tail),
         whole && (e.category === "shell" ? commandBlock(text) : key ? valueBlock(text, key) : null),
         rest !== null && valueBlock(rest),
+        places.length > 0 && h("div", { class: "hm-decided" }, "At ", places.slice(0, 50).flatMap((at, i) => [i ? ", " : null, h("code", null, ...escaped(within(at, this.ctx.store.state.root)))]), places.length > 50 && ` and ${places.length - 50} more`),
+        this.calls > 0 && this.nest,
         fileTables(e.diffs), this.output.node,
         e.images.map((image) => picture(`data:${image.mime};base64,${image.data}`, "Image from the tool")),
         h("div", { class: "hm-help hm-empty" }, e.status === "running" ? "No output yet." : "No output."));
@@ -173,7 +218,7 @@ export class ToolRow implements EntryView {
     this.outputOf = e;
     output.node.hidden = !e.output;
     const empty = into.querySelector<HTMLElement>(":scope > .hm-empty");
-    if (empty) empty.hidden = into.childElementCount > 2 || !!e.output;
+    if (empty) empty.hidden = into.childElementCount > 2 + (stoppable ? 1 : 0) || !!e.output;
   }
 }
 

@@ -2,34 +2,12 @@
 import type { Context } from "./context";
 import { fill, h, say } from "./dom";
 import { label } from "./escapes";
-import { clock, cost, tokens } from "./format";
+import { clock, cost, share, tokens } from "./format";
 import { Button } from "./frame";
 import { icon, spinner } from "./icons";
 import { modelName } from "./paths";
 import type { TurnEntry } from "./model";
-
-/** A menu of the state's own: native, so that it works with keys and readers and never moves the page. */
-class Picker {
-  readonly node = h("li", { class: "hm-li" });
-  private shown = "";
-
-  constructor(private readonly name: string, private readonly choose: (value: string) => void) {}
-
-  update(value: string, values: string[], may: boolean, words: (v: string) => string, all = false): void {
-    const key = JSON.stringify([value, values, may, all]);
-    if (key === this.shown) return;
-    this.shown = key;
-    this.node.hidden = !value && !(may && values.length);
-    if (!may || values.length < 2) {
-      fill(this.node, h("span", { class: all && "hm-pick hm-pick-all" }, ...label(words(value), 40)));
-      return;
-    }
-    const list = values.includes(value) ? values : [value, ...values];
-    const select = h("select", { class: `hm-pick${all ? " hm-pick-all" : ""}`, "aria-label": this.name, onchange: () => this.choose(select.value) },
-      list.map((v) => h("option", { value: v, selected: v === value }, words(v))));
-    fill(this.node, select, icon("chev"));
-  }
-}
+import { type Ask, choices, Picker, Settings } from "./settings";
 
 export class StatusLine {
   readonly node: HTMLElement;
@@ -38,6 +16,9 @@ export class StatusLine {
   private readonly agent = h("li");
   private readonly model: Picker;
   private readonly mode: Picker;
+  readonly settings: Settings;
+  private readonly meter = h("li");
+  private meterLook = "";
   private readonly elapsed = h("li", { "aria-hidden": "true" });
   private readonly tokens = h("li", { "aria-hidden": "true" });
   private readonly cost = h("li", { "aria-hidden": "true" });
@@ -49,27 +30,27 @@ export class StatusLine {
   private routeLook = "";
 
   constructor(private readonly ctx: Context) {
-    const failed = ({ ok, error }: { ok: boolean; error: string }) => say(this.error, ok ? "" : error);
-    this.model = new Picker("Model", (model) => void ctx.send({ type: "set_model", model }).answer.then(failed));
-    this.mode = new Picker("Mode", (mode) => void ctx.send({ type: "set_mode", mode }).answer.then(failed));
+    const failed = (error: string) => { say(this.error, error); this.error.hidden = !error; };
+    const ask: Ask = (wish, busy, done) => {
+      busy(true);
+      void ctx.send(wish).answer.then(({ ok, error }) => { busy(false); done(ok ? "" : error || "no reason was given"); });
+    };
+    this.model = new Picker("Model", ask, (model) => ({ type: "set_model", model }), failed);
+    this.mode = new Picker("Mode", ask, (mode) => ({ type: "set_mode", mode }), failed);
+    this.settings = new Settings(ctx, ask);
     this.stop = new Button("Stop", { cls: "hm-btn-s hm-stop", icon: "stop", onclick: () => this.abort() });
     this.stop.node.title = "Stop this turn (Shift Esc)";
     this.node = h("div", { class: "hm-status" }, h("span", { class: "hm-state", role: "status" }, this.glyph, this.words),
-      h("ul", { class: "hm-list" }, this.agent, this.model.node, this.mode.node, this.elapsed, this.tokens, this.cost, this.route, this.error), this.stop.node);
-  }
-
-  private get running(): boolean {
-    const { status } = this.ctx.store.state;
-    return status === "working" || status === "waiting";
+      h("ul", { class: "hm-list" }, this.agent, this.model.node, this.mode.node, this.settings.node, this.elapsed, this.meter, this.tokens, this.cost, this.route, this.error), this.stop.node);
   }
 
   abort(): void {
-    if (!this.running || this.stop.node.disabled) return;
+    if (!this.ctx.running || this.stop.node.disabled) return;
     const turn = this.ctx.store.state.turn;
     this.stop.words("Stopping");
     this.stop.off(true);
     // Held back for a slow route it must not stop a later turn.
-    void this.ctx.send({ type: "abort" }, () => this.running && this.ctx.store.state.turn === turn).answer.then(({ ok, error }) => {
+    void this.ctx.send({ type: "abort" }, () => this.ctx.running && this.ctx.store.state.turn === turn).answer.then(({ ok, error }) => {
       this.stop.words("Stop");
       this.stop.off(false);
       if (!ok) say(this.error, error);
@@ -83,6 +64,7 @@ export class StatusLine {
     this.turn = turns.at(-1) ?? null;
     const { route, via } = link.state;
     const offline = route === "offline" && !store.frozen;
+    const cut = this.ctx.cut;
     const [look, words] = this.state(offline);
     if (look !== this.look) {
       this.look = look;
@@ -92,17 +74,23 @@ export class StatusLine {
     say(this.words, words);
     fill(this.agent, ...label(state.agent));
     this.agent.hidden = !state.agent;
-    const open = !store.frozen && !offline && state.status !== "ended";
-    this.model.update(this.turn?.model && store.frozen ? this.turn.model : state.model, state.models, open && !!state.capabilities.set_model, (v) => modelName(v) || "default model");
+    const open = !store.frozen && !offline && !cut && state.status !== "ended";
+    const of = (category: string) => state.options?.find((o) => o.category === category && o.kind === "select");
+    const model = this.turn?.model && store.frozen ? this.turn.model : state.model;
+    this.model.update(model, choices(state.models, state.labels, of("model")), open && !!state.capabilities.set_model, (c) => c.label || modelName(c.value) || "default model");
     const all = state.approve === "all" || state.mode === "all";
-    this.mode.update(state.mode, state.modes, open && !!state.capabilities.set_mode, (v) => `mode: ${v}${all && v === state.mode ? ", nothing asks" : ""}`, all);
+    this.mode.update(state.mode, choices(state.modes, state.labels, of("mode")), open && !!state.capabilities.set_mode, (c) => `mode: ${c.label || c.value}${all && c.value === state.mode ? ", nothing asks" : ""}`, all);
+    this.settings.update(open || cut);
+    this.drawMeter();
     const usage = this.turn && this.turn.status !== "running" ? this.turn.usage : state.usage;
     say(this.tokens, tokens(usage));
-    say(this.cost, cost(usage));
+    if (state.spent) fill(this.cost, ...label(state.spent, 24), h("span", { class: "hm-sr" }, " spent"));
+    else say(this.cost, cost(usage));
     for (const li of [this.tokens, this.cost]) li.hidden = !li.textContent;
     this.drawRoute(store.frozen ? "none" : route, via);
-    this.stop.node.hidden = !this.running || store.frozen || link.gone;
-    if (offline !== this.stop.node.disabled && this.stop.node.textContent?.includes("Stop") && !this.stop.node.textContent.includes("Stopping")) this.stop.off(offline);
+    this.stop.node.hidden = !this.ctx.running || store.frozen || link.gone;
+    if ((offline || cut) !== this.stop.node.disabled && this.stop.node.textContent?.includes("Stop") && !this.stop.node.textContent.includes("Stopping")) this.stop.off(offline || cut);
+    this.stop.node.title = cut ? "The agent cannot be reached now" : "Stop this turn (Shift Esc)";
     this.error.hidden = !this.error.textContent;
     this.tick();
   }
@@ -111,18 +99,33 @@ export class StatusLine {
     const { state } = this.ctx.store;
     const { pending, status } = state;
     const turn = this.turn;
-    if (offline) return ["off", this.running ? `Last seen ${status === "waiting" ? "waiting for you" : "working"}` : "Offline"];
+    if (offline) return ["off", this.ctx.running ? `Last seen ${status === "waiting" ? "waiting for you" : "working"}` : "Offline"];
     if (!this.ctx.store.frozen) {
       if (status === "starting") return ["run", state.agent ? `Starting ${state.agent.slice(0, 24)}` : "Starting"];
       if (status === "waiting" || (status === "working" && pending.length)) return [pending.some((p) => p.kind === "approval") ? "wait" : "ask", "Waiting for you"];
       if (status === "working") return ["run", "Working"];
-      if (status === "offline") return ["off", "Offline"];
+      if (status === "offline") return ["off", "Reconnecting"];
     }
     if (status === "ended" && turn?.status !== "finished") return [turn?.status === "failed" ? "bad" : "stop", turn?.status === "failed" ? "Failed" : turn ? "Stopped" : "Ended"];
     if (turn?.status === "failed") return ["bad", "Failed"];
     if (turn?.status === "stopped") return ["stop", "Stopped"];
     if (turn?.status === "finished") return ["ok", "Finished"];
     return status === "ended" ? ["stop", "Ended"] : ["ok", "Ready"];
+  }
+
+  /** How much of the model's context is in use, where the agent says how much there is. */
+  private drawMeter(): void {
+    const { context, context_size: size } = this.ctx.store.state;
+    const known = typeof context === "number" && typeof size === "number" && size > 0;
+    const percent = known ? Math.min(100, Math.max(0, Math.round((100 * context) / size))) : 0;
+    const key = known ? `${percent} ${context} ${size}` : "";
+    this.meter.hidden = !known;
+    if (key === this.meterLook || !known) return;
+    this.meterLook = key;
+    const fullness = h("span", { class: `hm-meter${percent >= 90 ? " hm-meter-full" : ""}`, "aria-hidden": "true" }, h("span"));
+    (fullness.firstElementChild as HTMLElement).style.width = `${percent}%`;
+    this.meter.title = `${share(context)} of ${share(size)} tokens of context in use`;
+    fill(this.meter, fullness, `${percent} %`, h("span", { class: "hm-meta-x" }, ` of ${share(size)}`), h("span", { class: "hm-sr" }, " of the context in use"), percent >= 90 && ", nearly full");
   }
 
   private drawRoute(route: string, via: string): void {

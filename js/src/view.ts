@@ -5,13 +5,16 @@ import { Context } from "./context";
 import { fill, h } from "./dom";
 import type { Frame } from "./frame";
 import { ApprovalFrame } from "./frame_approval";
+import { FormFrame } from "./frame_form";
 import { QuestionFrame } from "./frame_question";
+import { UrlFrame } from "./frame_url";
 import { onKey } from "./keys";
 import type { Link } from "./link";
 import { Log } from "./log";
 import type { Change, Pending, Store } from "./model";
 import { Notices, WaitBar } from "./notices";
 import { StatusLine } from "./status";
+import { Work } from "./work";
 
 export class View {
   readonly root: HTMLElement;
@@ -22,6 +25,7 @@ export class View {
   private readonly notices: Notices;
   private readonly waitBar: WaitBar;
   private readonly announcer: Announcer;
+  private readonly work: Work;
   private readonly dock: HTMLElement;
   private frames = new Map<string, Frame>();
   private change: Change = { entries: new Set(), order: true, state: true };
@@ -39,11 +43,12 @@ export class View {
     this.notices = new Notices(this.ctx);
     this.waitBar = new WaitBar(() => this.step(-1, true));
     this.announcer = new Announcer(store);
-    this.dock = h("div", { class: "hm-dock" }, this.waitBar.node, this.notices.node, this.status.node, this.composer.node);
+    this.work = new Work(this.ctx);
+    this.dock = h("div", { class: "hm-dock" }, this.waitBar.node, this.notices.node, this.work.node, this.status.node, this.status.settings.panel, this.composer.node);
     this.root = h("div", { class: "hm-root", role: "region", "aria-label": "Agent session", tabindex: -1, "data-lm-suppress-shortcuts": "true" },
       this.log.node, this.dock, this.announcer.node);
     this.root.addEventListener("keydown", (event) => onKey(event, {
-      frameOf: (node) => this.frameOf(node), step: (d) => this.step(d), stop: () => this.status.abort(), compose: (e) => this.composer.key(e),
+      frameOf: (node) => this.frameOf(node), step: (d) => this.step(d), stop: () => this.status.abort(), compose: (e) => this.composer.key(e) || this.status.settings.key(e),
     }));
     this.root.addEventListener("focusin", (event) => {
       // JupyterLab's command-mode keys ("D, D" deletes the cell) match the focused element itself, before any ancestor is asked.
@@ -100,9 +105,9 @@ export class View {
     this.log.update(change, frames);
     this.root.classList.toggle("hm-live", !frozen);
     this.notices.update();
+    this.work.update();
     this.status.update();
-    const running = state.status === "working" || state.status === "waiting";
-    this.composer.update(running, !frozen && state.status !== "ended" && state.status !== "starting" && state.status !== "offline");
+    this.composer.update(this.ctx.running, !frozen && state.status !== "ended" && state.status !== "starting");
     this.drawWaitBar();
     this.announcer.update();
     for (const frame of frames) this.announcer.request(frame.requestId, frame.announcement);
@@ -124,7 +129,7 @@ export class View {
     return pending.map((p, i) => {
       let frame = this.frames.get(p.request_id);
       if (!frame) {
-        frame = p.kind === "question" ? new QuestionFrame(this.ctx, p) : new ApprovalFrame(this.ctx, p);
+        frame = p.kind !== "question" ? new ApprovalFrame(this.ctx, p) : p.url ? new UrlFrame(this.ctx, p) : p.form?.length ? new FormFrame(this.ctx, p) : new QuestionFrame(this.ctx, p);
         this.frames.set(p.request_id, frame);
         this.watcher?.observe(frame.node);
       }

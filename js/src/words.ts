@@ -1,9 +1,9 @@
 /** The widget's sentences about tools and decisions. No DOM. */
 import { plural, short } from "./format";
-import type { Decision, ToolEntry } from "./model";
+import type { Decision, FormField, ToolEntry } from "./model";
 
 export const VERBS: Record<string, string> = {
-  shell: "Shell", read: "Read", edit: "Edit", search: "Search", fetch: "Fetch", ask: "Ask", plan: "Plan", think: "Think",
+  shell: "Shell", read: "Read", edit: "Edit", search: "Search", fetch: "Fetch", ask: "Ask", plan: "Plan", think: "Think", agent: "Sub-agent",
 };
 
 const OBJECT_KEYS: Record<string, string[]> = {
@@ -12,7 +12,7 @@ const OBJECT_KEYS: Record<string, string[]> = {
 };
 
 /** The argument a tool call is about, for its row, and the key it came from. */
-export function objectOf(entry: { category: string; input: unknown; title?: string; diffs?: { path: string }[] }): { text: string; key: string } {
+export function objectOf(entry: { category: string; input: unknown; title?: string; diffs?: { path: string }[]; locations?: string[] }): { text: string; key: string } {
   const input = entry.input;
   if (entry.diffs?.length) return { text: entry.diffs.map((d) => d.path).join(", "), key: "" };
   if (input && typeof input === "object" && !Array.isArray(input)) {
@@ -26,7 +26,7 @@ export function objectOf(entry: { category: string; input: unknown; title?: stri
     if (values.length) return { text: short(JSON.stringify(input), 200), key: "" };
   }
   if (typeof input === "string" && input) return { text: input, key: "*" };
-  return { text: entry.title ?? "", key: "" };
+  return { text: entry.title || (entry.locations ?? []).join(", "), key: "" };
 }
 
 /** What is left of a tool's input when the argument shown in its row is taken away; null when nothing is. */
@@ -41,7 +41,7 @@ const VIA: Record<string, string> = { python: "from Python", magic: "from a cell
 
 /** A few words for a tool's row: "allowed once", "allowed by rule", "denied". */
 export function decided(decision: Decision, elsewhere: boolean, planned: number): string {
-  const { outcome, by, via, for_session: session, files } = decision;
+  const { outcome, by, via, for_session: session, files, option } = decision;
   if (outcome === "withdrawn") return "withdrawn by the agent";
   if (outcome === "interrupted") return "not decided";
   const word = outcome === "allowed" ? "allowed" : "denied";
@@ -51,7 +51,7 @@ export function decided(decision: Decision, elsewhere: boolean, planned: number)
   if (elsewhere) return `${word}${some} in another window`;
   const how = VIA[via] ? ` ${VIA[via]}` : "";
   if (some) return `you ${word}${some}${how}`;
-  if (outcome === "allowed") return session ? `allowed for session${how}` : `allowed once${how}`;
+  if (outcome === "allowed") return session ? `${option ? "allowed, lasts" : "allowed for session"}${how}` : `allowed once${how}`;
   return `denied${how}`;
 }
 
@@ -67,11 +67,23 @@ export function decidedSentence(entry: ToolEntry, noteLater: boolean): { lead: s
   }
   if (d.edited?.length) parts.push(`You edited ${d.edited.join(", ")}.`);
   if (d.rule && d.outcome === "allowed") parts.push(d.by === "you" ? `You allowed it for this session: ${d.rule}.` : `Allowed by the rule ${d.rule}.`);
+  if (d.option && (d.outcome === "allowed" || d.outcome === "denied")) parts.push(`${d.by === "agent" ? "It was chosen" : `${who} chose`}: “${short(d.option, 200)}”.`);
   if (!parts.length && !d.note) return null;
   const lead = parts.length ? parts.join(" ") : `${who} ${d.outcome === "denied" ? "denied" : d.outcome} it`;
   return {
     lead: d.note ? (parts.length ? `${lead} Your note: ` : `${lead}: `) : lead,
     note: d.note,
-    tail: d.note && d.outcome === "denied" && noteLater ? " This agent takes notes with the next message, so it reads yours then." : "",
+    tail: d.note && d.outcome === "denied" && noteLater ? " It is sent as the next message: this agent reads no note with a decision." : "",
   };
+}
+
+/** What a form was answered with, by the labels of its fields; null when the answer is not such a one. */
+export function answersOf({ form, answer }: { form?: FormField[]; answer: string }): [string, string][] | null {
+  if (!form?.length || !answer.startsWith("{")) return null;
+  let given: Record<string, unknown>;
+  try { given = JSON.parse(answer) as Record<string, unknown>; } catch { return null; }
+  const words = (field: FormField, value: unknown): string =>
+    Array.isArray(value) ? value.map((v) => words(field, v)).join(", ") : value === true ? "yes" : value === false ? "no"
+      : field.choices?.find((c) => c.value === value)?.label || (typeof value === "string" ? value : JSON.stringify(value));
+  return form.filter((f) => Object.hasOwn(given, f.name)).map((f) => [f.title || f.name, words(f, given[f.name])]);
 }

@@ -10,10 +10,22 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hm_jupyter.events import Capabilities, Choice, FileDiff, Usage
+from hm_jupyter.events import (
+    ApprovalOption,
+    Background,
+    Capabilities,
+    Choice,
+    ConfigOption,
+    FileDiff,
+    FormField,
+    Image,
+    SlashCommand,
+    Usage,
+)
 from hm_jupyter.transcript import (
     Append,
     CompactionEntry,
@@ -126,6 +138,11 @@ class Scene:
         self.transcript.state.status = "waiting"
         return self
 
+    def lost(self, why: str) -> Scene:
+        """The connection to the agent is gone for now."""
+        self.transcript.state.link, self.transcript.state.status = why, "offline"
+        return self
+
     def to_json(self) -> dict[str, Any]:
         now = T0 + self.elapsed
         start = snapshot(self.transcript, 7, now)
@@ -157,7 +174,7 @@ def prompt(text: str = "why does the join drop 312 rows? show me, then fix it") 
 def tool(id: str, name: str, category: str, input: Any, status: Any = "completed", *, at: float = 1, took: float | None = 0.1, **fields: Any) -> ToolEntry:
     output = Rope(fields.pop("output", ""))
     ended = None if took is None else T0 + at + took
-    return ToolEntry(id, 1, f"call-{id}", name, "", category, status, input, output, started=T0 + at, ended=ended, **fields)
+    return ToolEntry(id, 1, f"call-{id}", name, fields.pop("title", ""), category, status, input, output, started=T0 + at, ended=ended, **fields)
 
 
 def say(id: str, text: str, open: bool = False) -> MessageEntry:
@@ -290,6 +307,114 @@ INTERRUPTED = [
 ]  # fmt: skip
 STDERR = "Traceback (most recent call last):\n  File \"hm/agents/serve.py\", line 212, in step\n    reply = await self.provider.next()\n\x1b[31mMemoryError\x1b[0m: context buffer, 2.1 GB\nkilled\n"
 
+# ---- what agents of other protocols offer besides ---------------------------------------------------------------------------
+
+ACP = Capabilities(
+    steer=True, follow_up=True, deny_note="next_message", images=True, set_mode=True, set_model=True, steer_delivery="next_prompt",
+    options=True, cancel_work=True,
+)  # fmt: skip
+LABELS = {"default": "Always ask", "acceptEdits": "Accept edits", "plan": "Plan", "opus": "Opus 4.1", "sonnet": "Sonnet 4.5"}
+
+
+def acp(*entries: Any, **state: Any) -> Scene:
+    """A session with an agent that has options, settings and commands of its own."""
+    given: dict[str, Any] = {
+        "agent": "Claude Code", "mode": "default", "modes": ["default", "acceptEdits", "plan"], "provider": "", "model": "sonnet",
+        "models": ["sonnet", "opus"], "labels": LABELS, "capabilities": to_json(ACP), "protocol": "ACP v1, stdio", "context": 31_400,
+        "context_size": 200_000, "usage": Usage(), "spent": "$0.12",
+    }  # fmt: skip
+    return Scene(**{**given, **state}).put(TurnEntry("t1", 1, model="sonnet", mode="default", started=T0), prompt(), *entries)
+
+
+OFFERED = [
+    ApprovalOption("always", "Always allow python -m pytest in this project", "allow_session"),
+    ApprovalOption("once", "Yes", "allow_once"),
+    ApprovalOption("risk", "Yes, and judge later calls by their risk", "allow_once"),
+    ApprovalOption("reject", "No, and tell the agent what to do instead", "deny_once"),
+    ApprovalOption("never", "Never", "deny_session"),
+    ApprovalOption("sandbox", "Try in a sandbox first", "sandbox"),  # type: ignore[arg-type]
+]
+FORM = [
+    FormField("branch", title="Branch", help="Made from main if it is new", required=True, default="fix/join-keys", max_length=60, pattern="^[a-z]"),
+    FormField("rows", "integer", "Sample rows", required=True, minimum=1, maximum=10312, default=20000),
+    FormField("ratio", "number", "Share for the test set", minimum=0, maximum=1),
+    FormField("format", "select", "Format", "How the cleaned orders are stored", True, "parquet", CHOICES),
+    FormField("region", "select", "Region", choices=[Choice(r) for r in ("north", "south", "east", "west", "centre")]),
+    FormField("overwrite", "boolean", "Overwrite", "Replaces data/orders.parquet", default=True),
+    FormField("checks", "multi", "Checks", choices=[Choice("rows", "Row count is unchanged"), Choice("keys", "Keys are zero-padded"), Choice("twice", "No customer twice")],
+              default=["rows", "keys"], min_length=1, max_length=2),
+    FormField("mail", title="Report to", format="email"),
+    FormField("from", title="From", format="date", default="2026-11-01"),
+    FormField("note", title="Note for the log", max_length=400),
+]  # fmt: skip
+OPTIONS = [
+    ConfigOption("mode", "Mode", "select", "default", "", "mode", [Choice("default", "Always ask", "Every command and edit waits for you"), Choice("acceptEdits", "Accept edits"), Choice("plan", "Plan")]),
+    ConfigOption("model", "Model", "select", "sonnet", "", "model", [Choice("sonnet", "Sonnet 4.5", group="Anthropic"), Choice("opus", "Opus 4.1", group="Anthropic"), Choice("qwen", "Qwen 3 Coder", group="Local")]),
+    ConfigOption("thinking", "Thinking", "select", "medium", "How long it may think before it answers", "thought_level", [Choice("low", "Low"), Choice("medium", "Medium"), Choice("high", "High")]),
+    ConfigOption("web", "Web search", "boolean", True, "The agent may look things up"),
+    ConfigOption("style", "Answers", "select", "short", "", "", [Choice("short", "Short", group="Plain"), Choice("long", "Long", group="Plain"), Choice("teacher", "As a teacher would", group="Roles")]),
+]
+COMMANDS = [
+    SlashCommand("review", "Review the changes of this session, file by file", "what to look at"), SlashCommand("compact", "Summarise the conversation so far", "what to keep"),
+    SlashCommand("init", "Write AGENTS.md for this project"), SlashCommand("rewind", "Go back to an earlier message"), SlashCommand("cost", "What this session has cost"),
+]
+PLAN = [
+    {"text": "Find where the rows are lost", "status": "done", "priority": "high"}, {"text": "Reproduce with a failing test", "status": "done", "priority": "medium"},
+    {"text": "Normalise the key on both sides", "status": "active", "priority": "high"}, {"text": "Ask the CRM team for the missing ids", "status": "cancelled", "priority": "low"},
+    {"text": "Summarise the change in report.md", "status": "pending", "priority": "low"},
+]  # fmt: skip
+SQUARE = Image("iVBORw0KGgoAAAANSUhEUgAAAMgAAAAoCAIAAAA0d1H3AAAAZ0lEQVR42u3SMQ0AAAzDsPInvYJYDxtBpKSw0MlgLIyFsTAWxsJYGAtjYSyMhbEwFsbCWBgLY2EsjIWxMBbGwlgYC2NhLIyFsTAWxsJYGAtjYSyMhbEwFsbCWBgLY2EsjIWxeOoAkkQBXU2zNkIAAAAASUVORK5CYII=")
+
+
+def subagents() -> Scene:
+    s = acp(say("m1", "I let a helper look for every reader of the key."))
+    agent = tool("g1", "Task", "agent", {"description": "find every reader of customer_id"}, "running", at=8, took=None)
+    s.put(replace(agent, title="find every reader of customer_id", cancelable=True))
+    for entry in (
+        tool("g2", "grep", "search", {"pattern": "read_csv|read_parquet"}, parent="call-g1", at=9),
+        tool("g3", "read", "read", {"path": "src/load.py"}, parent="call-g1", at=10, locations=["src/load.py:31"]),
+        tool("g5", "Task", "agent", {}, parent="call-g1", title="check the notebooks", at=11, took=20),
+        tool("g6", "read", "read", {"path": "notebooks/revenue.ipynb"}, parent="call-g5", at=12),
+        tool("g7", "shell", "shell", {"command": "git log --oneline -- src/load.py"}, parent="call-g5", at=13, output="1f2e3d4 ids as integers\n"),
+        tool("g4", "read", "read", {"path": "src/export.py"}, "running", parent="call-g1", at=40, took=None),
+    ):
+        s.put(entry)
+    return s.pending(approval("g8", call_id="call-g8", command="git stash", options=OFFERED[1:2] + OFFERED[3:4], reason="", cwd="")).put(
+        replace(waiting_tool(approval("g8", command="git stash")), parent="call-g1")
+    )
+
+
+ACP_SCENES: dict[str, Callable[[], Scene]] = {
+    "acp-options": lambda: acp(say("m1", "I want to see the test fail first.")).pending(approval(command=COMMAND.command, cwd="", reason="", options=OFFERED, rule="")),
+    "acp-options-hostile": lambda: acp().pending(approval(command="make clean", cwd="", reason="", options=[
+        ApprovalOption("1", "Deny\u202eecno wollA\u200b", "allow_session"), ApprovalOption("2", "<img src=x onerror=alert(1)> **Allow once** Y", "deny_once"),
+        ApprovalOption("3", "", "allow_once"), ApprovalOption("4", "Yes, and from now on every command that begins with these words, in this folder and in all folders below it, for as long as this project exists", "allow_once")])),
+    "acp-form": lambda: acp(say("m1", "Some settings are open.")).pending(question("f1", "Settings for the rebuild:", form=FORM, free=False, source="orders-mcp (MCP server)")),
+    "acp-url": lambda: acp().pending(question("v1", "Sign in to the CRM, so that I can read the customer ids.", free=False, source="crm-mcp (MCP server)",
+        url="https://login.example.org/oauth/authorize?client_id=crm-mcp&response_type=code&redirect_uri=https%3A%2F%2Fcrm.example.org%2Fcallback&state=9f3b1c&scope=customers.read")),
+    "acp-url-hostile": lambda: acp().pending(question("v2", "Confirm your account **[here](https://github.com)**", free=False, url="http://github.com@xn--gthub-cta.example/\u0430pprove\u202e?next=//evil")),
+    "acp-plan-usage": lambda: acp(
+        PlanEntry("pl1", 1, PLAN), PlanEntry("pl2", 1, [], "Then **publish**:\n\n1. tag the release\n2. tell the `#revenue` channel"), PlanEntry("pl3", 1, [{"text": "Drop the lost rows", "status": "pending"}], "", True),
+        replace(say("m1", "The lost rows by region:"), images=[SQUARE]),
+        tool("k1", "Look around", "search", None, "completed", title="Look around", locations=["src/join.py:12", "src/load.py:31", "tests/test_join.py:9"]),
+        tool("k2", "shell", "shell", {"command": "pytest --pdb"}, "paused", at=20, took=None, output="(Pdb) "), context=187_000, spent="4.20 EUR"),
+    "acp-settings": lambda: route(acp(options=OPTIONS, models=["sonnet", "opus", "qwen"], status="ready"), press="Settings"),
+    "acp-slash": lambda: route(acp(commands=COMMANDS, status="ready"), write="/re"),
+    "acp-busy": lambda: acp(say("m1", "Looking at both sides", open=True), UserEntry("u2", 1, "use a log axis", "follow_up", "queued", at=T0 + 5), commands=COMMANDS),
+    "acp-offline": lambda: acp(tool("x1", "shell", "shell", {"command": "pytest tests -q"}, "running", at=23, took=None, cancelable=True)).pending(
+        approval(command="git push", cwd="", reason="", options=OFFERED[1:4])).lost("The server closed the connection (HTTP 502)."),
+    "acp-background": lambda: acp(say("m1", "The server runs, and the tests go on behind it."), status="ready", background=[
+        Background("terminal", "term-1", "npm run dev", True), Background("subagent", "s-2", "write the release notes", True), Background("tool", "c-9", "pytest tests -q", False)]).put(
+        TurnEntry("t1", 1, "finished", "end_turn", model="sonnet", mode="default", started=T0, ended=T0 + 40)),
+    "acp-subagent": subagents,
+    "acp-decided": lambda: acp(
+        tool("o1", "shell", "shell", {"command": "pytest -q"}, took=1.4, output="41 passed", decision=Decision("allowed", "you", "widget", for_session=True, option="Always allow python -m pytest in this project")),
+        tool("o2", "shell", "shell", {"command": "git push"}, "denied", took=0, decision=Decision("denied", "you", "widget", "I push by hand.", option="No, and tell the agent what to do instead")),
+        QuestionEntry("f0", 1, "call-f0", "Settings for the rebuild:", [], "answered", json.dumps({"branch": "fix/join-keys", "rows": 500, "overwrite": False, "checks": ["rows", "keys"]}), form=FORM, source="orders-mcp (MCP server)"),
+        QuestionEntry("v0", 1, "call-v0", "Sign in to the CRM.", [], "answered", url="https://login.example.org/oauth?state=9f3b1c"),
+        QuestionEntry("v9", 1, "call-v9", "Sign in to the wiki.", [], "skipped", url="https://wiki.example.org/login"), say("m1", "Done.", open=True)),
+}  # fmt: skip
+
 SCENES: dict[str, Callable[[], Scene]] = {
     "streaming": streaming,
     "whole-turn": whole_turn,
@@ -326,6 +451,9 @@ SCENES: dict[str, Callable[[], Scene]] = {
         NoticeEntry("n2", 1, "The agent wrote a line that is not JSON. It was skipped; if this goes on, look at %hm config log.", "warning", "Segmentation fault (core dumped)"),
         UnknownEntry("k1", 1, "guard_reloaded", {"type": "guard_reloaded", "rules": 4}), say("m1", "I would start with the dtypes of both keys.", open=True), agent="demo", model="scripted", models=[]),
 }  # fmt: skip
+
+
+SCENES |= ACP_SCENES
 
 
 def scenes() -> dict[str, str]:
