@@ -7,11 +7,11 @@ business, what is set once the session is there ``begin``'s.
 from __future__ import annotations
 
 import ssl
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from . import __version__
 from .begin import configure, sign_in_help
 from .errors import AgentNotFound, NotSupported, SignInRequired, UsageError
 from .launch import Headers, Launch, environment, find, missing
@@ -110,6 +110,7 @@ async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Ses
             policy=policy,
             alone=alone,
             name=given["name"],
+            roots=[_folder(launch, given["cwd"]), *_further(given)],
             start_timeout=usual if given["start_timeout"] is None else given["start_timeout"],
         )
     except SignInRequired as error:
@@ -136,13 +137,15 @@ async def open_session(
     policy: Policy | None = None,
     alone: Policy | None = None,
     name: str | None = None,
+    roots: Sequence[str] = (),
     start_timeout: float = 30.0,
 ) -> Session:
     """A session over any transport and adapter, opened on the session loop (await it there: ``runtime().run(…)``).
 
+    ``roots``: the folders of ours the agent may reach through us (default: the session's own).
     ``connect`` ends here; tests come here with a memory transport. Raises ``StartError``, ``AgentNotFound``.
     """
-    controller = Controller(transport, adapter, agent=agent, policy=policy or Policy(), alone=alone)
+    controller = Controller(transport, adapter, agent=agent, policy=policy or Policy(), alone=alone, roots=roots)
     await transport.open()
     host = runtime()
     host.spawn(controller.run)
@@ -183,6 +186,10 @@ def _folder(launch: Launch, cwd: str | Path | None) -> str:
     return str(path.resolve())
 
 
+def _further(given: Mapping[str, Any]) -> list[str]:
+    return [str(Path(d).expanduser().resolve()) for d in given["directories"]]
+
+
 def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
     if launch.protocol == "hm":
         return HmAdapter(agent_approve=given["agent_approve"] or "ask")
@@ -197,9 +204,9 @@ def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
     return AcpAdapter(
         cwd=_folder(launch, given["cwd"]),
         version=version,
-        client=("hm_jupyter", __version__),
+        client=("hm_jupyter", getattr(sys.modules[__package__], "__version__", "0")),
         mcp_servers=servers(given["mcp_servers"]),
-        roots=[str(Path(d).expanduser().resolve()) for d in given["directories"]],
+        roots=_further(given),
         resume=given["session"] or "",
         latest=given["resume"],
         sign_in=given["sign_in"] or "",
