@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .begin import configure, sign_in_help
+from .catalog import Quirks
 from .errors import AgentNotFound, NotSupported, SignInRequired, UsageError
 from .launch import Headers, Launch, environment, find, missing
 from .protocols.base import Adapter
@@ -186,6 +187,11 @@ def _folder(launch: Launch, cwd: str | Path | None) -> str:
     return str(path.resolve())
 
 
+def _quirks(quirks: Quirks) -> list[str]:
+    found = {"missing_file_is_empty": quirks.missing_file == "empty", "reinitialize": quirks.reinitialize}
+    return [name for name, there in found.items() if there]
+
+
 def _further(given: Mapping[str, Any]) -> list[str]:
     return [str(Path(d).expanduser().resolve()) for d in given["directories"]]
 
@@ -197,7 +203,7 @@ def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
     from .protocols.acp.servers import servers
 
     known = launch.agent
-    quirks = known.quirks if known is not None else None
+    quirks = known.quirks if known is not None else Quirks()
     version: Literal["auto", 1, 2] = "auto"
     if launch.protocol != "acp":
         version = 1 if launch.protocol == "acp1" else 2
@@ -214,8 +220,8 @@ def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
         model=given["model"] or "",
         options={**(known.options if known is not None else {}), **(given["options"] or {})},
         host=not launch.url,  # files and commands of this machine are no business of one that runs elsewhere
-        fs_read=quirks.fs_read if quirks is not None else True,
-        quirks=["missing_file_is_empty"] if quirks is not None and quirks.missing_file == "empty" else [],
+        fs_read=quirks.fs_read,
+        quirks=_quirks(quirks),
     )
 
 
