@@ -22,7 +22,7 @@ ROOT_ARG := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 STAGES := lint types contracts js unit notebooks $(if $(HM_NO_BROWSER),,browser)
 
-.PHONY: help lab test bench lint format types contracts js unit notebooks browser bundle install dist clean distclean
+.PHONY: help lab test bench interop lint format types contracts js unit notebooks browser bundle install dist clean distclean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -31,6 +31,8 @@ help: ## This list
 	@echo "  LAB_ARGS=…         more arguments for JupyterLab, such as --no-browser"
 	@echo "  PYTEST_ARGS=…      more arguments for pytest, such as -k approvals"
 	@echo "  HM_CHROMIUM=…      the Chromium of the browser tests"
+	@echo "  AGENTS=… STEPS=…   only these of make interop, such as AGENTS=gemini,opencode STEPS=allow,deny"
+	@echo "  HM_INTEROP=…       where make interop keeps the agents (default: hm_jupyter-interop in your cache folder)"
 	@echo "  HM_NO_BROWSER=1    make test without the browser tests"
 
 # ---- what people type -------------------------------------------------------------------------------------------------
@@ -44,6 +46,9 @@ test: $(STAMPS)/test ## All checks: linters, types, contracts, JS, pytest, noteb
 
 bench: $(STAMPS)/bench $(BUNDLE) ## Measure against the peers and print the table
 	@$(PY) -m benchmarks $(BENCH_ARGS)
+
+interop: $(STAMPS)/test $(BUNDLE) ## Play a scenario with real ACP agents (docs/interop.md) and print the table
+	@$(PY) -m tests.interop.drive $(if $(AGENTS),--agents $(AGENTS)) $(if $(STEPS),--steps $(STEPS)) $(INTEROP_ARGS)
 
 dist: $(STAMPS)/test ## Build the sdist and the wheel into dist/
 	$(BIN)/pip install --quiet build

@@ -262,7 +262,7 @@ class AcpAdapter(Adapter, Handler):
             self.capabilities,
             updates,
             Permissions(agent.version, updates.calls),
-            Elicitations(agent.version),
+            Elicitations(agent.version, agent.name),
         )
         self._turns = TurnsV2(context) if agent.version == 2 else TurnsV1(context)
         if self._offer.host and agent.version == 1:

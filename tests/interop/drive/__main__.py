@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import install
+from ..alone import prefix
 from ..rows import Row, expected, rows
 from .steps import NOTHING
 from .table import table
@@ -51,6 +52,8 @@ def main(argv: list[str]) -> int:
         _tell(played[-1])
     text, differ = table(played, expected(), partial=bool(options.steps))
     print(text)
+    if not prefix():
+        print("(The agents ran on this machine's network: a network of their own needs Linux and `unshare`.)")
     return 1 if differ else 0
 
 
@@ -58,7 +61,7 @@ def play(row: Row, steps: list[str]) -> Played:
     """One row, in a process of its own that is ended with all its children when its time is up."""
     if why := row.missing():
         return Played(row, why)
-    argv = [sys.executable, "-m", "tests.interop.drive.row", row.name, *steps]
+    argv = [*prefix(), sys.executable, "-m", "tests.interop.drive.row", row.name, *steps]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "HM_INTEROP": str(install.cache())}
     began = time.monotonic()
     process = subprocess.Popen(

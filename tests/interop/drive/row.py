@@ -6,12 +6,14 @@ A process of its own for each row, so that one that hangs can be ended with ever
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import time
 import traceback
 
 from hm_jupyter.errors import HmError
 
+from ..alone import loopback
 from ..place import Place
 from ..rows import rows
 from .steps import NOTHING, STEPS, Drive
@@ -20,6 +22,8 @@ ORDER = [*STEPS[:2], "allow2", *STEPS[2:]]
 
 
 def main(name: str, only: list[str]) -> int:
+    loopback()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # its time is up: tidy up all the same
     row = rows()[name]
     with Place(row) as place:
         drive = Drive(place)
