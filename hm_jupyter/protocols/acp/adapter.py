@@ -288,6 +288,7 @@ class AcpAdapter(Adapter, Handler):
         self._note_settings(context)
 
         def settled(step: Step) -> None:
+            context.updates.result({}, told)  # as they are now: ``told`` holds what they were when it opened
             self._started(session_id, resumed, told, step)
 
         life.settle(self._wanted(), settled, step)
