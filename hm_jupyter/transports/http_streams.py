@@ -57,7 +57,7 @@ class Stream:
         self.settled = asyncio.Event()
         self.open = False
         self._hub = hub
-        self._client = hub.web.client()
+        self._client = hub.web.client(streams=True)
         self._backoff = Backoff(hub.patience)
         self._known = False  # it was open before, so the server knows the session
         self._was_open = self._progress = False  # in this round; … and something came
