@@ -228,6 +228,14 @@ def test_an_option_of_a_kind_nobody_knows_is_shown_and_never_chosen_by_us(v1: Sc
     assert decides(v1, asked(v1, 2, [odd]), allow=False, option_id="odd") == selected("odd")
 
 
+def test_an_id_that_means_both_yes_and_no_is_never_chosen(v1: Scene) -> None:
+    request = asked(v1, 1, [ONCE, {**NO, "optionId": "once"}])
+    for allow in ({"allow": True}, {"allow": True, "option_id": "once"}, {"allow": False, "option_id": "once"}):
+        with pytest.raises(UsageError):
+            decides(v1, request, **allow)
+    assert decides(v1, request, allow=False) == CANCELLED
+
+
 @pytest.mark.parametrize("options", [None, 7, [7, {"name": "x", "kind": "allow_once"}, {"optionId": "x", "kind": 7}]])
 def test_without_an_option_that_can_be_read_nothing_can_be_allowed(v1: Scene, options: Any) -> None:
     request = asked(v1, 1, options)
