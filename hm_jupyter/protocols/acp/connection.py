@@ -7,6 +7,7 @@ mean is not known here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,7 @@ class Connection:
         self._version = version
         self._quirks = quirks
         self._inbox = Inbox()
+        self._retelling = False  # the open session is told again
         self._shown: Reconcile | None = None
         self._told: list[Event] = []  # what a replay has told in this step: it is known already
 
@@ -70,7 +72,7 @@ class Connection:
 
     def update(self, session_id: str, update: dict[str, Any], step: Step) -> None:
         """A ``session/update``: for now, or for when its session is open."""
-        if self._inbox.opening and (not self.ready or not self._ours(session_id)):
+        if self._inbox.opening and (not self.ready or self._retelling or not self._ours(session_id)):
             self._inbox.keep(session_id, update)
         elif self.parts is not None:
             self._take(session_id, update, step)
@@ -238,6 +240,7 @@ class Connection:
         asks again what it still wants to know), and whether the turn goes on is told by what the agent tells."""
         self._inbox = Inbox()
         self._inbox.begin()
+        self._retelling = False
         if self.parts is None or not self.parts.context.session_id:
             self.parts, self.ready = None, False
             self._peer.forget(step)
@@ -256,6 +259,39 @@ class Connection:
         parts.hosting.forget(step)
         self._peer.lost(step)
         self._initialize(1 if parts.context.version == 1 else 2, step)
+
+    def doubt(self) -> None:
+        """The same connection goes on, but something of the running turn may have been lost: it is seen to at its end."""
+        if self.parts is not None and self.ready and self.parts.turns.running is not None:
+            self.parts.context.check = self._retell
+
+    def _retell(self, done: Callable[[Step], None], step: Step) -> None:
+        """Have the session told again, tell what is missing, then call ``done``."""
+        assert self.parts is not None
+        parts, session_id = self.parts, self.parts.context.session_id
+
+        def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if not self._retelling:
+                return  # the connection is another now, and the session was taken up on it
+            self._retelling = False
+            kept = self._inbox.end(session_id)
+            state = None
+            if error is None:
+                state, _ = self._missing(kept, step, Updates(parts.context.version))
+            else:
+                for update in kept:
+                    self._take(session_id, update, step)
+                step.events.append(NoticeRaised(MAY_BE_MISSING, "info"))
+            done(step)
+            if state is not None and state.get("state") != "idle":
+                parts.turns.state(state, step)
+
+        if parts.life.retell(answered, step):
+            self._inbox.begin()
+            self._retelling = True
+        else:
+            step.events.append(NoticeRaised(MAY_BE_MISSING, "info"))
+            done(step)
 
     def _reopened(self, session_id: str, resumed: bool, result: Any, step: Step) -> None:
         """The session is taken up again: what was missed is told, then what runs is known."""
@@ -288,10 +324,13 @@ class Connection:
     def _session(self) -> str:
         return self.parts.context.session_id if self.parts is not None else ""
 
-    def _missing(self, kept: list[dict[str, Any]], step: Step) -> tuple[dict[str, Any] | None, bool]:
-        """Tell what the replay adds. The last state it told, and whether the agent knows our last prompt."""
+    def _missing(
+        self, kept: list[dict[str, Any]], step: Step, apart: Updates | None = None
+    ) -> tuple[dict[str, Any] | None, bool]:
+        """Tell what the replay adds. The last state it told, and whether the agent knows our last prompt. ``apart``: reads
+        this replay alone, and those that read the session go on with it."""
         assert self.parts is not None and self._shown is not None
-        updates, session_id = self.parts.context.updates, self.parts.context.session_id
+        updates, session_id = apart or self.parts.context.updates, self.parts.context.session_id
         self._shown.begin()
         state = None
         found: list[Event] = []
@@ -303,12 +342,12 @@ class Connection:
             updates.update(session_id, update, events)
             self._shown.feed(events, found)
         running = self.parts.turns.running is not None
-        works = running and state is not None and state.get("state") != "idle"
+        works = running and apart is None and state is not None and state.get("state") != "idle"
         if not works:
             closing: list[Event] = []
             updates.end_turn(closing)
             self._shown.feed(closing, found)
-        outcome = self._shown.end(found, running=running)
+        outcome = self._shown.end(found, running=running, apart=apart is not None)
         self._told += found
         step.events.extend(found)
         return state, outcome.reached
@@ -322,6 +361,9 @@ class Connection:
         )
         step.events.append(LinkChanged(True))
         self.parts.turns.lost(step)
+
+
+MAY_BE_MISSING = "The connection broke while the agent was talking, and it cannot tell again what it said: some of it may be missing here."
 
 
 def _wanted(setup: Setup) -> list[Setting]:

@@ -18,6 +18,9 @@ from .context import Context
 from .handshake import auth_methods
 from .turns import AUTH_REQUIRED
 
+BEHIND = "_hm_jupyter/told"  # an extension no agent needs to know: its refusal is answer enough
+BEHIND_WAIT = 5.0  # seconds for that
+RETELLING = 30.0  # seconds for a session to be told again that is open
 OPENING = 300.0  # seconds a session may take to open: agents install, index and sign in meanwhile
 SIGNING_IN = 900.0  # seconds a person may take in a browser
 RESOURCE_NOT_FOUND = -32002
@@ -90,6 +93,33 @@ class Lifecycle:
 
         self._resume(self.context.session_id, step, replay=True, otherwise=forgotten)
 
+    def retell(self, then: Then, step: Step) -> bool:
+        """Have the open session told again on the same connection. False: this agent cannot."""
+        agent = self.context.agent
+        params = {"sessionId": self.context.session_id, **self._where(Step())}
+        if agent.version == 2:
+            params["replayFrom"] = {"type": "start"}
+        method = (
+            ("session/resume" if agent.resume else "") if agent.version == 2 else "session/load" if agent.load else ""
+        )
+
+        def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            self._told(self.context.session_id, lambda step: then(result, error, step), step)
+
+        if method:
+            self.context.peer.request(step, method, params, answered, seconds=RETELLING)
+        return bool(method)
+
+    def _told(self, session_id: str, then: Callable[[Step], None], step: Step) -> None:
+        """Go on when a session's whole history is here. By HTTP it comes on the session's stream, while the answer to the
+        request for it comes on that of the connection (ACP reference 10): so something is asked, whatever the agent makes of
+        it, whose answer comes behind the history."""
+        if not self.context.setup.streams:
+            then(step)
+            return
+        params = {"sessionId": session_id}
+        self.context.peer.request(step, BEHIND, params, lambda _r, _e, step: then(step), seconds=BEHIND_WAIT)
+
     def _new(self, step: Step) -> None:
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
             session_id = result.get("sessionId") if isinstance(result, dict) else None
@@ -145,8 +175,8 @@ class Lifecycle:
             return
 
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
-            if error is None:
-                self._opened(session_id, True, result, step)  # the result may well be null (pitfall 21)
+            if error is None:  # the result may well be null (pitfall 21)
+                self._told(session_id, lambda step: self._opened(session_id, True, result, step), step)
             elif error.code == INVALID_PARAMS and "replayFrom" in params:
                 self._resume(session_id, step, replay=replay, again=True, otherwise=otherwise)
             elif otherwise is not None:

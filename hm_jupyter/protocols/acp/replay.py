@@ -131,8 +131,9 @@ class Reconcile:
             else:
                 out.append(event)
 
-    def end(self, out: list[Event], *, running: bool) -> Outcome:
-        """The replay is over: tell what was missing. ``running``: a turn is open, and all of it belongs there.
+    def end(self, out: list[Event], *, running: bool, apart: bool = False) -> Outcome:
+        """The replay is over: tell what was missing. ``running``: a turn is open, and all of it belongs there. ``apart``: the
+        replay was read apart, and what comes goes on with the ids of before, not with those of the replay.
 
         What is told here must not pass through :meth:`told` again.
         """
@@ -157,6 +158,8 @@ class Reconcile:
             missing.new_stretch(stretch, names, found, running=running)
         for event in found:
             known.add(event)
+        if apart:
+            self._names = missing.Names(known.messages, names.suffix)
         out.extend(found)
         return Outcome(reached=reached)
 
