@@ -186,7 +186,8 @@ class AcpAdapter(Adapter, Handler):
             self._peer.fail(step, rpc_id, INVALID_PARAMS, why)
 
     def on_notification(self, method: str, params: dict[str, Any], raw: Any, step: Step) -> None:
-        """Something the agent tells. What is not known is kept as it is, and never fatal."""
+        """Something the agent tells. What is not known is never fatal: of the session it is kept as it is, anything else
+        is ignored (ACP reference, section 1). Agents tell of their sign-in and the like in every session."""
         if method == "session/update":
             session_id, update = params.get("sessionId"), params.get("update")
             if isinstance(session_id, str) and isinstance(update, dict):
@@ -197,7 +198,7 @@ class AcpAdapter(Adapter, Handler):
         elif method == "elicitation/complete":
             if self._link.parts is not None:
                 self._link.parts.context.elicitations.complete(str(params.get("elicitationId", "")), step.events)
-        else:
+        elif method.startswith("session/"):
             step.events.append(UnknownReceived(method, raw))
 
     def on_cancelled(self, rpc_id: RpcId, step: Step) -> None:

@@ -378,14 +378,15 @@ def test_a_request_that_is_never_answered_fails_at_its_deadline() -> None:
     assert "did not answer session/list in time" in answered(talk).error
 
 
-def test_requests_we_do_not_know_are_answered_and_notifications_kept() -> None:
+def test_requests_we_do_not_know_are_answered_and_notifications_ignored_but_those_of_the_session() -> None:
     talk = Talk().open(V1)
     talk.asks(0, "craft/drainMidTurnQueue", sessionId="s1")
     reply = talk.reply(0)
     assert reply is not None and reply["error"]["code"] == -32601
     talk.tells("_auth/status_update", authStatus={"kind": "api_key"})
     talk.tells("$/whatever")
-    assert [e.name for e in talk.told(UnknownReceived)] == ["_auth/status_update"]
+    talk.tells("session/weather", sessionId="s", sunny=True)
+    assert [e.name for e in talk.told(UnknownReceived)] == ["session/weather"]
 
 
 def test_requests_before_the_handshake_are_answered_too() -> None:
