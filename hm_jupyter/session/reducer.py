@@ -90,7 +90,8 @@ def _agent_exited(t: Transcript, e: ev.AgentExited, now: float) -> list[Op]:
         ops += closing(t, interrupted=True, now=now)
     if not e.expected:
         ops.append(_notice(t, e.reason or "The agent ended.", "error", e.stderr))
-    ops.append(State({"status": "ended", "ended": e.reason or "The agent ended.", "pending": []}))
+    ended = {"status": "ended", "ended": e.reason or "The agent ended.", "pending": [], "link": ""}
+    ops.append(State(ended))
     return ops
 
 

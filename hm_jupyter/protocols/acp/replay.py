@@ -140,12 +140,12 @@ class Reconcile:
         known = self._known
         if known.empty and not replay.empty:
             return self._all_new(replay, out)
+        self._generation += 1  # ids are made up anew from now on, whatever the replay told
+        names = self._names = missing.Names(known.messages, "" if self._ids else f"~{self._generation}")
         if replay.empty:
             if not known.empty:
                 out.append(NoticeRaised(NOTHING_TOLD))
             return Outcome(empty=True, reached=False)
-        self._generation += 1
-        names = self._names = missing.Names(known.messages, "" if self._ids else f"~{self._generation}")
         found: list[Event] = []
         at = self._last_in(replay)
         for stretch in replay.stretches[: max(0, min(at, len(replay.stretches)))]:
