@@ -139,7 +139,9 @@ def test_the_tokens_of_a_turn_are_told(talk: Talk) -> None:
     assert talk.told(UsageReported) == [UsageReported(Usage(10, 4, 3, 0))]
 
 
-@pytest.mark.parametrize("usage", [None, 5, {}, {"inputTokens": "x", "outputTokens": -1}, {"inputTokens": float("nan")}])
+@pytest.mark.parametrize(
+    "usage", [None, 5, {}, {"inputTokens": "x", "outputTokens": -1}, {"inputTokens": float("nan")}]
+)
 def test_tokens_that_cannot_be_read_are_none(talk: Talk, usage: Any) -> None:
     prompt(talk)
     ends(talk, usage=usage)
