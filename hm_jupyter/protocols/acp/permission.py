@@ -87,6 +87,7 @@ class Permissions:
                 "you",
                 note=command.note,
                 for_session=lasting,
+                option=option.name if option is not None else "",
             )
         )
         if option is None:

@@ -75,7 +75,7 @@ def test_options_are_set_by_their_id_and_v2_names_the_type(version: int, typed: 
         SetOption(option="web", value="true"),
         SetOption(option="bogus", value="x"),
     ],
-    ids=str,
+    ids=lambda command: str(command.model_dump(exclude={"id"}, exclude_none=True)),
 )
 def test_what_the_agent_does_not_offer_is_not_sent(command: Any) -> None:
     made = settings(configOptions=OPTIONS)
