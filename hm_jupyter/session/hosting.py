@@ -100,6 +100,8 @@ class Hosting:
             if not event.request_id.startswith(OWN):
                 entry = self._controller.transcript.tool(event.call_id)
                 self._leave.asked(event, entry.diffs if isinstance(entry, ToolEntry) else ())
+        elif isinstance(event, ev.ToolCallUpdated):
+            self._cards.saw(event)
         elif isinstance(event, ev.ApprovalResolved):
             self._leave.decided(event)
         elif isinstance(event, ev.TurnStarted):
@@ -170,7 +172,7 @@ class Hosting:
             return {}
         places = await beside(_places, roots, [*self._leave.named(), *self._cards.named()])
         shown = self._leave.for_write(path, before, content, places.get)
-        card = shown.call_id if shown else self._cards.of_edit(path, places.get)
+        card = self._cards.now(shown.call_id) if shown else self._cards.of_edit(path, places.get)
         diff = ev.FileDiff(str(call.args["path"]), before, content)
         if shown is None:
             card = await self._leave_to_write(call, card, roots.name(path), diff, path)
@@ -214,6 +216,7 @@ class Hosting:
         if shown is None and not self._leave.by_rule(command, in_root=command.cwd == roots.cwd):
             card = await self._leave_to_run(call, card, command)
         self._refuse_when_stopping()
+        card = self._cards.now(card)
         if not card or self._controller.transcript.tool(card) is None:
             card = self._cards.own(call)
             told = {"command": command.line, "cwd": str(command.cwd)}

@@ -405,6 +405,23 @@ def test_a_command_the_agent_has_asked_for_is_not_asked_twice(
     ]  # the agent says when it is done
 
 
+def test_a_call_that_comes_to_have_another_id_than_it_was_asked_about_under_stays_one_card(start: Callable[..., Agent]):
+    """fast-agent asks about a call named "pending", every time."""
+    agent = start()
+    for n in ("1", "2"):
+        agent.asks(f"p{n}", "pending", command=f"echo {n}; sleep 0.3; echo again")
+        agent.session.approve(f"p{n}")
+        if n == "1":
+            agent.says(ev.ToolCallUpdated(f"real{n}", replaces="pending"))
+        agent.got(agent.runs(f"echo {n}; sleep 0.3; echo again", terminal=n))
+        agent.says(ev.ToolCallUpdated(f"real{n}", replaces="pending" if n == "2" else None))
+        until(agent, lambda n=n: cards(agent)[-1].exit_code == 0)
+    assert [(card.call_id, str(card.output)) for card in cards(agent)] == [
+        ("real1", "1\nagain\n"),
+        ("real2", "2\nagain\n"),
+    ]
+
+
 def test_what_was_allowed_once_runs_once(start: Callable[..., Agent]):
     agent = start()
     agent.asks("p1", "c1", command="true")
