@@ -266,6 +266,16 @@ def test_an_edit_the_agent_has_asked_for_is_not_asked_twice(start: Callable[...,
     assert [card.call_id for card in cards(agent)] == ["c1"]
 
 
+def test_an_edit_that_does_not_say_what_the_file_was_is_not_asked_twice_either(start: Callable[..., Agent], root: Path):
+    """claude-code-acp and fast-agent never say it."""
+    (root / "a.txt").write_text("old")
+    agent = start()
+    agent.asks("p1", "c1", category="edit", diffs=[ev.FileDiff(f"{root}/a.txt", None, "new")])
+    agent.session.approve("p1")
+    assert agent.got(agent.wants("write_file", path=f"{root}/a.txt", content="new")) == {}
+    assert (root / "a.txt").read_text() == "new"
+
+
 def test_a_replaced_passage_the_agent_has_shown_covers_the_whole_file_that_comes_of_it(
     start: Callable[..., Agent], root: Path
 ):
