@@ -8,6 +8,7 @@ our own, decided by the same ``Approve`` command, policies included.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -235,7 +236,7 @@ class Hosting:
     async def _leave_to_run(self, call: HostCall, card: str, command: Command) -> str:
         """Ask for leave; the card it is shown on."""
         card = card or self._cards.own(call)
-        risky = ", ".join(f"{name}={command.env[name][:200]!r}" for name in command.risky)
+        risky = ", ".join(f"{name}={_told(name, command.env[name])}" for name in command.risky)
         request = await self._asking.ask(
             call, card, tool="terminal", category="shell", summary=command.line, command=command.line,
             cwd=str(command.cwd), input={"command": command.line, "cwd": str(command.cwd)},
@@ -279,6 +280,11 @@ def _places(roots: Roots, names: Iterable[str]) -> dict[str, Path]:
 def _folders(names: Iterable[str]) -> dict[str, Path]:
     """Folders as approvals wrote them, resolved (may block)."""
     return {name: Path(name).resolve() for name in names if "\0" not in name}
+
+
+def _told(name: str, value: str) -> str:
+    """A variable's value for people, unless it is a secret."""
+    return "…" if re.search("TOKEN|SECRET|KEY|PASS", name, re.IGNORECASE) else repr(value[:200])
 
 
 def _terminal(call: HostCall) -> str:
