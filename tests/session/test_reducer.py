@@ -289,8 +289,12 @@ def test_reducing_changes_nothing_by_itself():
 
 
 def test_which_of_the_agents_options_was_chosen_is_kept():
-    asked = ev.ApprovalRequested("p1", "c1", "shell", options=[ev.ApprovalOption("x", "Always allow git", "allow_session")])
-    t = play(STARTED, PROMPT, asked, ev.ApprovalResolved("p1", "allowed", "you", for_session=True, option="Always allow git"))
+    asked = ev.ApprovalRequested(
+        "p1", "c1", "shell", options=[ev.ApprovalOption("x", "Always allow git", "allow_session")]
+    )
+    t = play(
+        STARTED, PROMPT, asked, ev.ApprovalResolved("p1", "allowed", "you", for_session=True, option="Always allow git")
+    )
     assert only(t, ToolEntry).decision.option == "Always allow git"
 
 
