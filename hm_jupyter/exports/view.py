@@ -180,7 +180,7 @@ def _nest(view: TurnView) -> None:
         above, depth = parent, 0
         while above is not None and above is not tool and depth < DEEPEST:
             above, depth = calls.get(above.parent), depth + 1
-        if parent is not None and above is None:
+        if parent is not None and above is None and calls[tool.call_id] is tool:  # of two with one id the last
             view.inner.setdefault(parent.call_id, []).append(tool)
 
 

@@ -133,12 +133,17 @@ def test_the_agents_own_options_are_named_with_what_they_decided() -> None:
 
 def test_calls_of_a_sub_agent_stand_within_it_and_are_counted() -> None:
     written = text.plain(offers(), 1)
-    assert "+ Sub-agent find every reader\n    + Search read_csv\n    + Sub-agent check the notebooks\n        + Shell git log" in written
+    assert (
+        "+ Sub-agent find every reader\n    + Search read_csv\n    + Sub-agent check the notebooks\n        + Shell git log"
+        in written
+    )
     assert "7 tool calls" in written.split("\n")[0]
     assert written.count("read_csv") == 1
 
 
-@pytest.mark.parametrize("parents", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "gone"}, {f"c{n}": f"c{n - 1}" for n in range(30)}])
+@pytest.mark.parametrize(
+    "parents", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "gone"}, {f"c{n}": f"c{n - 1}" for n in range(30)}]
+)
 def test_no_parent_an_agent_names_can_hide_a_call(parents: dict[str, str]) -> None:
     told = Transcript()
     for name, parent in parents.items():
@@ -147,6 +152,15 @@ def test_no_parent_an_agent_names_can_hide_a_call(parents: dict[str, str]) -> No
     for written in mime.bundle(told).values():
         for name in parents:
             assert f"echo {name}." in str(written)
+
+
+def test_two_calls_with_one_id_are_no_endless_nest() -> None:
+    told = Transcript()
+    for id, call_id, parent in (("1", "x", "y"), ("2", "y", "x"), ("3", "x", "")):
+        call = tool(id, 1, "agent", title=f"helper {id}", parent=parent)
+        told.apply(Put(replace(call, call_id=call_id)))
+    for written in mime.bundle(told).values():
+        assert {*re.findall(r"helper \d", str(written))} == {"helper 1", "helper 2", "helper 3"}
 
 
 def test_how_full_the_context_is_stands_with_the_turn_it_was_told_in() -> None:
@@ -167,7 +181,7 @@ def test_forms_and_pages_are_told_without_a_link() -> None:
     assert "Branch: fix/keys<br>Sample rows: 500" in page
     assert "Asked for: Branch, Sample rows." in page
     assert "You agreed to open it." in page
-    assert "https://w<b class=\"hm-esc\">[U+0456]</b>ki.example.org/" in page
+    assert 'https://w<b class="hm-esc">[U+0456]</b>ki.example.org/' in page
     assert "<a" not in page
 
 
