@@ -10,6 +10,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     )
     from .session.session import Session
     from .session.turn import Turn
-
-__version__ = "0.1.0"
 
 _HOME = {
     "connect": "connect",

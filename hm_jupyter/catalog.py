@@ -37,13 +37,14 @@ class Quirks(BaseModel):
     """What an agent is known to get wrong and how to meet it.
 
     ``missing_file``: answer a read of a file that is not there with an error, or as an empty file. ``fs_read``: offer to
-    read files for it at all. ``terminal``: offer to run its commands.
+    read files for it at all. ``reinitialize``: where it answers with version 1, ask again in that version's own words,
+    since it has lost what the first request said of us (a router in front of an older agent).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     missing_file: Literal["error", "empty"] = "error"
     fs_read: bool = True
-    terminal: bool = True
+    reinitialize: bool = False
 
 
 class Agent(BaseModel):

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import __version__
+from .version import __version__
 
 USAGE = """\
 usage: hm-jupyter agent [OPTIONS]   the built-in agent, speaking hm RPC (hm-jupyter agent --help)

@@ -7,12 +7,13 @@ business, what is set once the session is there ``begin``'s.
 from __future__ import annotations
 
 import ssl
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from . import __version__
 from .begin import configure, sign_in_help
+from .catalog import Quirks
 from .errors import AgentNotFound, NotSupported, SignInRequired, UsageError
 from .launch import Headers, Launch, environment, find, missing
 from .protocols.base import Adapter
@@ -110,6 +111,7 @@ async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Ses
             policy=policy,
             alone=alone,
             name=given["name"],
+            roots=[_folder(launch, given["cwd"]), *_further(given)],
             start_timeout=usual if given["start_timeout"] is None else given["start_timeout"],
         )
     except SignInRequired as error:
@@ -136,13 +138,15 @@ async def open_session(
     policy: Policy | None = None,
     alone: Policy | None = None,
     name: str | None = None,
+    roots: Sequence[str] = (),
     start_timeout: float = 30.0,
 ) -> Session:
     """A session over any transport and adapter, opened on the session loop (await it there: ``runtime().run(…)``).
 
+    ``roots``: the folders of ours the agent may reach through us (default: the session's own).
     ``connect`` ends here; tests come here with a memory transport. Raises ``StartError``, ``AgentNotFound``.
     """
-    controller = Controller(transport, adapter, agent=agent, policy=policy or Policy(), alone=alone)
+    controller = Controller(transport, adapter, agent=agent, policy=policy or Policy(), alone=alone, roots=roots)
     await transport.open()
     host = runtime()
     host.spawn(controller.run)
@@ -183,6 +187,15 @@ def _folder(launch: Launch, cwd: str | Path | None) -> str:
     return str(path.resolve())
 
 
+def _quirks(quirks: Quirks) -> list[str]:
+    found = {"missing_file_is_empty": quirks.missing_file == "empty", "reinitialize": quirks.reinitialize}
+    return [name for name, there in found.items() if there]
+
+
+def _further(given: Mapping[str, Any]) -> list[str]:
+    return [str(Path(d).expanduser().resolve()) for d in given["directories"]]
+
+
 def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
     if launch.protocol == "hm":
         return HmAdapter(agent_approve=given["agent_approve"] or "ask")
@@ -190,16 +203,16 @@ def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
     from .protocols.acp.servers import servers
 
     known = launch.agent
-    quirks = known.quirks if known is not None else None
+    quirks = known.quirks if known is not None else Quirks()
     version: Literal["auto", 1, 2] = "auto"
     if launch.protocol != "acp":
         version = 1 if launch.protocol == "acp1" else 2
     return AcpAdapter(
         cwd=_folder(launch, given["cwd"]),
         version=version,
-        client=("hm_jupyter", __version__),
+        client=("hm_jupyter", getattr(sys.modules[__package__], "__version__", "0")),
         mcp_servers=servers(given["mcp_servers"]),
-        roots=[str(Path(d).expanduser().resolve()) for d in given["directories"]],
+        roots=_further(given),
         resume=given["session"] or "",
         latest=given["resume"],
         sign_in=given["sign_in"] or "",
@@ -207,8 +220,8 @@ def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
         model=given["model"] or "",
         options={**(known.options if known is not None else {}), **(given["options"] or {})},
         host=not launch.url,  # files and commands of this machine are no business of one that runs elsewhere
-        fs_read=quirks.fs_read if quirks is not None else True,
-        quirks=["missing_file_is_empty"] if quirks is not None and quirks.missing_file == "empty" else [],
+        fs_read=quirks.fs_read,
+        quirks=_quirks(quirks),
     )
 
 

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from . import __version__
+from .version import __version__
 
 Level = Literal["ok", "note", "bad"]
 CONFIG = Path("jupyter_server_config.d") / "hm_jupyter.json"

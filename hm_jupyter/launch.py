@@ -195,7 +195,9 @@ def _remote(
     except ValueError:
         good = False
     if not good:
-        raise UsageError("That is no address: write https://host/acp or wss://host/acp, with no name or password in it.")
+        raise UsageError(
+            "That is no address: write https://host/acp or wss://host/acp, with no name or password in it."
+        )
     if token is not None and not token.strip():
         raise UsageError("token= is empty: is the environment variable set where the kernel was started?")
     sent: Headers = headers

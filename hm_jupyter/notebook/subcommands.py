@@ -279,7 +279,7 @@ def distance(a: str, b: str) -> int:
 
 
 def meant(word: str) -> str:
-    """The subcommand ``word`` probably stands for, or "": one slip in a short name, two in a long one."""
+    """The subcommand ``word`` probably stands for, or "": one slip in a short name, two in a long one, none in "set"."""
     lowered = word.lower().strip(":,")
     if lowered in SUBCOMMANDS:
         return lowered
@@ -287,7 +287,8 @@ def meant(word: str) -> str:
         (distance(lowered, name), not name.startswith(lowered), abs(len(name) - len(lowered)), name)
         for name in SUBCOMMANDS
     ]
-    fitting = [found for found in near if found[0] <= (1 if len(found[-1]) < 5 else 2)]
+    slips = {3: 0, 4: 1}  # "get" and "see" are no "set"
+    fitting = [found for found in near if found[0] <= slips.get(len(found[-1]), 2)]
     return min(fitting)[-1] if fitting else ""
 
 

@@ -22,10 +22,14 @@ def _how(found: Exit) -> str:
 
 
 def end_reason(agent: str, found: Exit) -> str:
+    if found.reason:
+        return f"The connection to {agent} ended. {found.reason}"
     return f"The agent {agent} {_how(found)}."
 
 
 def start_failure(agent: str, found: Exit) -> str:
+    if found.reason:
+        return f"No session with {agent}. {found.reason}"
     last = "\n".join(found.stderr.strip().splitlines()[-8:])
     hint = "Its start options are wrong." if found.code == 2 else "Does it run in a terminal?"
     said = f" It said:\n{last}" if last else " It said nothing on standard error."

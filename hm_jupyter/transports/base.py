@@ -22,10 +22,12 @@ class BadLine:
 
 @dataclass(slots=True)
 class Exit:
-    """How the other side ended: exit ``code`` (negative: by that signal; None: not known), and ``stderr``'s tail."""
+    """How the other side ended: exit ``code`` (negative: by that signal; None: not known), and ``stderr``'s tail.
+    ``reason``: of a connection, why it ended, in a sentence that says what to do."""
 
     code: int | None = None
     stderr: str = ""
+    reason: str = ""
 
 
 @dataclass(slots=True)
@@ -38,7 +40,8 @@ class Message:
 @dataclass(slots=True)
 class Link:
     """The connection itself changed. ``lost``: it broke, and is being made again (``reason`` for people). ``back``: the
-    same connection goes on, though something may have been lost. ``fresh``: a new connection, on which the protocol must
+    same connection goes on, though something may have been lost (it may come without a ``lost`` before it: the break was
+    too short to be shown). ``fresh``: a new connection, on which the protocol must
     begin anew; what was sent meanwhile and could not be delivered is gone.
     """
 

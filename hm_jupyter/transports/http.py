@@ -96,11 +96,6 @@ class HttpTransport(Transport):
     def __repr__(self) -> str:
         return f"<HttpTransport {self._endpoint.place}>"
 
-    @property
-    def stderr(self) -> str:
-        """Why the connection ended, once it has."""
-        return self._reason
-
     # ---- life ------------------------------------------------------------------------------------------------------
 
     async def open(self) -> None:
@@ -191,7 +186,7 @@ class HttpTransport(Transport):
             await asyncio.gather(*self._work, *self._tasks, return_exceptions=True)
         await self._client.aclose()
         self._inbox.end()
-        return Exit(None, self._reason)
+        return Exit(None, reason=self._reason)
 
     async def _leave(self) -> None:
         """DELETE the connection, and forget it."""

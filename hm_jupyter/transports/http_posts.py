@@ -85,7 +85,7 @@ class Posts:
         lane.append(post)
 
     async def idle(self) -> None:
-        """Wait until everything was sent."""
+        """Wait until everything was sent (a request: written; its POST may be answered late)."""
         await self._idle.wait()
 
     async def _run(self, name: str, lane: deque[Post]) -> None:
@@ -106,9 +106,12 @@ class Posts:
         try:
             await self._try(post, written)
         finally:
-            self._busy.discard(post)
-            if not self._busy:
-                self._idle.set()
+            self._sent(post)
+
+    def _sent(self, post: Post) -> None:
+        self._busy.discard(post)
+        if not self._busy:
+            self._idle.set()
 
     async def _try(self, post: Post, written: asyncio.Event | None) -> None:
         desk = self._desk
@@ -163,6 +166,8 @@ class Posts:
         async def trace(event: str, _info: Any) -> None:
             if written is not None and event.endswith("send_request_body.complete"):
                 written.set()
+                if post.kind == "request":
+                    self._sent(post)
 
         desk = self._desk
         headers = {"Content-Type": "application/json", "Accept": "application/json", CONNECTION: desk.connection}

@@ -57,7 +57,7 @@ class Stream:
         self.settled = asyncio.Event()
         self.open = False
         self._hub = hub
-        self._client = hub.web.client()
+        self._client = hub.web.client(streams=True)
         self._backoff = Backoff(hub.patience)
         self._known = False  # it was open before, so the server knows the session
         self._was_open = self._progress = False  # in this round; … and something came
@@ -157,7 +157,10 @@ class Stream:
             chunks = _chunks(response)
             while chunk := await (step := Noting(anext(chunks, b""))):
                 self._heard = loop.time()
-                if items := decoder.feed(chunk):
+                items = decoder.feed(chunk)
+                if decoder.comments:
+                    hub.comments_seen = True
+                if items:
                     self._progress = True
                     hub.arrived(self.session, items)
                     await hub.room()
@@ -165,7 +168,6 @@ class Stream:
                     await asyncio.sleep(PAUSE)
             ended = True
         finally:
-            hub.comments_seen = hub.comments_seen or decoder.comments > 0
             self._last_id, self._retry = decoder.last_id, decoder.retry
             if items := decoder.end():
                 hub.arrived(self.session, items)

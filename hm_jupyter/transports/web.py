@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.request import getproxies
 
 import httpx
 
 from ..errors import TransportError
+from .direct import DirectTransport
 from .endpoint import Endpoint
 
 REDIRECTS = 5
@@ -30,16 +32,20 @@ class Web:
         self._http2 = http2
         self._moved = endpoint.url  # where it said, for good, that it is now
 
-    def client(self) -> httpx.AsyncClient:
-        """A client whose connections are its own. Raises ``TransportError`` if a package for it is missing."""
+    def client(self, *, streams: bool = False) -> httpx.AsyncClient:
+        """A client whose connections are its own; for ``streams``, one that is quick at reading them where that is
+        possible. Raises ``TransportError`` if a package for it is missing."""
         endpoint = self.endpoint
+        tls = endpoint.tls() if endpoint.secure else _NO_TLS
+        direct = streams and not self._http2 and (endpoint.loopback or not getproxies())
         try:
             return httpx.AsyncClient(
                 http1=not self._http2 or endpoint.secure,
                 http2=self._http2,
-                verify=endpoint.tls() if endpoint.secure else _NO_TLS,
+                verify=tls,
                 cookies=endpoint.cookies(),
                 trust_env=not endpoint.loopback,
+                transport=DirectTransport(tls) if direct else None,
                 follow_redirects=False,
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=4, keepalive_expiry=IDLE),
                 headers={"Accept-Encoding": "identity", "User-Agent": "hm_jupyter"},

@@ -69,11 +69,6 @@ class WebSocketTransport(Transport):
     def __repr__(self) -> str:
         return f"<WebSocketTransport {self._endpoint.place}>"
 
-    @property
-    def stderr(self) -> str:
-        """Why the connection ended, once it has."""
-        return self._reason
-
     # ---- life ------------------------------------------------------------------------------------------------------
 
     async def open(self) -> None:
@@ -139,7 +134,7 @@ class WebSocketTransport(Transport):
                 await self._socket.close()
         if self._inbox is not None:
             self._inbox.end()
-        return Exit(None, self._reason)
+        return Exit(None, reason=self._reason)
 
     def _fail(self, reason: str) -> None:
         if self._state != "ended":

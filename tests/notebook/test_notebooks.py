@@ -39,7 +39,7 @@ def outputs_of(nb: Any) -> list[Any]:
 
 
 def test_there_are_notebooks():
-    assert [p.stem for p in NOTEBOOKS] == ["approvals", "quickstart"]
+    assert [p.stem for p in NOTEBOOKS] == ["any-agent", "approvals", "quickstart"]
 
 
 def test_a_page_made_of_it_shows_every_prompt_and_answer_and_fetches_nothing_of_ours(executed: Any):
