@@ -254,9 +254,13 @@ class LinkChanged:
 
 @dataclass(slots=True)
 class TurnStarted:
-    """A turn began: by our prompt (``command_id`` names it) or, with ``command_id`` empty, by the agent itself."""
+    """A turn began: by our prompt (``command_id`` names it) or, with ``command_id`` empty, by the agent itself.
+
+    ``earlier``: it is told again and was before we came; when, nobody says.
+    """
 
     command_id: str = ""
+    earlier: bool = False
 
 
 @dataclass(slots=True)

@@ -156,12 +156,15 @@ class Peer:
 
     def lost(self, step: Step) -> None:
         """The connection is gone, and with it every open request of either side."""
+        for one in self.forget(step):
+            one(None, RpcError(LINK_LOST, "the connection was lost before the agent answered"), step)
+
+    def forget(self, step: Step) -> list[Then]:
+        """Like :meth:`lost`, but nobody is told: returns who waited for answers of theirs."""
         self._open.clear()
         sent, self._sent = self._sent, {}
-        for rpc_id, one in sent.items():
-            if one.timed:
-                step.wakes.append(Wake(f"{_WAKE}{rpc_id}", 0))
-            one.then(None, RpcError(LINK_LOST, "the connection was lost before the agent answered"), step)
+        step.wakes.extend(Wake(f"{_WAKE}{rpc_id}", 0) for rpc_id, one in sent.items() if one.timed)
+        return [one.then for one in sent.values()]
 
     def _message(self, value: dict[str, Any], step: Step) -> None:
         method = value.get("method")

@@ -86,11 +86,12 @@ class Cards:
         entry = self._controller.transcript.tool(card)
         if entry is None:
             return
-        told = ev.ToolCallUpdated(card, exit_code=ended.code)
-        if card.startswith(OWN) and entry.status not in CLOSED:
-            told.status = "interrupted" if stopped else "completed" if ended.code == 0 else "failed"
-        if told.status is not None or told.exit_code is not None:
-            self._controller.announce(told)
+        told = ev.ToolCallUpdated(card, exit_code=ended.code, cancelable=False)
+        if card.startswith(OWN) and not stopped:  # the turn may have ended meanwhile, and closed the card
+            told.status = "completed" if ended.code == 0 else "failed"
+        elif card.startswith(OWN) and entry.status not in CLOSED:
+            told.status = "interrupted"
+        self._controller.announce(told)
 
 
 def _named(entry: ToolEntry) -> list[str]:

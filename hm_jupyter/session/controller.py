@@ -219,9 +219,17 @@ class Controller:
         self.transcript.apply(op)
         self._batch.append(op)
 
+    def offer(self, **more: bool) -> None:
+        """Tell what the agent can do; ``more``: and what we can for it."""
+        for name, can in more.items():
+            setattr(self.capabilities, name, can)
+        known = to_json(self.capabilities)
+        if known != self.transcript.state.capabilities:
+            self._apply(State({"capabilities": known}))
+
     def _before(self, event: ev.Event) -> ev.Event:
         if isinstance(event, ev.SessionStarted):
-            self._apply(State({"capabilities": to_json(self.capabilities)}))
+            self.offer()
         if isinstance(event, ev.TurnEnded) and self._closing and not event.error:
             return replace(event, error="The session was closed.")  # nobody pressed Stop
         if isinstance(event, (ev.ApprovalResolved, ev.QuestionResolved)):
@@ -319,8 +327,7 @@ class Controller:
             raise gone_error(self.transcript.state.agent, self._exit or Exit())
         command = resolve(command, self.transcript)
         check(command, self.transcript, self.capabilities)
-        ours = self.hosting.asking
-        step = ours.decide(command) if ours.owns(command) else self.adapter.send(command)
+        step = self.hosting.answer(command) or self.adapter.send(command)
         waiter = self._waiters.add(command.id)
         self._sent(command, via, options)
         self._take(step)

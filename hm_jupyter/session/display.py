@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..events import ToolOutputAppended
-from ..protocols.base import Step
+from .cards import OWN
 
 if TYPE_CHECKING:
     from .controller import Controller
@@ -15,33 +15,36 @@ LINK_WAIT = 0.3
 
 
 class Display:
-    """Shows one terminal's output: on the card on which the agent shows it, else on ours, or the one we take to be meant.
+    """Shows one terminal's output. The adapter is told all of it, and says where the agent shows that; what the agent
+    shows nowhere goes on ``card``.
 
-    An agent says only after it was made which of its calls shows a terminal, so the first pieces wait a moment. What the
-    adapter was given and could not place it keeps; from then on it gets nothing more, else there would be two of it.
+    A card of our own waits a moment with it: an agent says only after a terminal was made which of its calls shows it.
+    On a card of the agent's there is nothing to wait for: if it is the one, its output is told whole then.
     """
 
     def __init__(self, controller: Controller, terminal_id: str, card: str) -> None:
         self._controller = controller
         self._terminal_id = terminal_id
         self._card = card
-        self._held: list[str] | None = []
-        self._placed = False
+        self._held: list[str] | None = [] if card.startswith(OWN) else None
+
+    @property
+    def waits(self) -> bool:
+        """Is :meth:`decide` to be called, ``LINK_WAIT`` from now?"""
+        return self._held is not None
 
     def add(self, text: str) -> None:
+        """The next piece."""
         if self._held is not None:
             self._held.append(text)
             return
-        step = self._controller.adapter.host_output(self._terminal_id, text) if self._placed else Step()
-        if not self._placed:
+        step = self._controller.adapter.host_output(self._terminal_id, text)
+        if not step.events and text:
             step.events.append(ToolOutputAppended(self._card, text))
         self._controller.carry_on(step)
 
     def decide(self) -> None:
-        """It has had the time to say."""
-        text, self._held = "".join(self._held or ()), None
-        step = self._controller.adapter.host_output(self._terminal_id, text)
-        self._placed = any(isinstance(event, ToolOutputAppended) for event in step.events)
-        if not self._placed and text:
-            step.events.append(ToolOutputAppended(self._card, text))
-        self._controller.carry_on(step)
+        """The agent has had the time to say."""
+        held, self._held = "".join(self._held or ()), None
+        if held:
+            self.add(held)

@@ -16,17 +16,16 @@ import anyio
 
 from .. import commands as cmd
 from .. import events as ev
-from ..protocols.base import HostCall, HostFailure
+from ..protocols.base import HostCall, HostFailure, Step
 from ..transcript import ToolEntry
 from ..workspace import files
 from ..workspace.command import Command, understand
-from ..workspace.process import Process
 from ..workspace.refused import Refused
 from ..workspace.roots import Roots, secret
 from ..workspace.terminals import Terminals
 from .asking import STOPPED, Asking
+from .at_work import AtWork
 from .cards import OWN, Cards
-from .display import LINK_WAIT, Display
 from .leave import COMMAND_RULE, WRITE_RULE, Leave
 from .runtime import beside
 from .state import running_turn
@@ -47,10 +46,10 @@ class Hosting:
         self._cards = Cards(controller)
         self._terminals = Terminals()
         self._calls: dict[str, anyio.CancelScope] = {}
-        self.asking = Asking(controller)
-        self._stopping = False  # the person stopped the turn, and it has not ended yet
+        self._asking = Asking(controller)
+        self._stopping = False  # the turn was stopped, and no other has begun
         self._closed = False
-        self._turn_terminals: set[str] = set()
+        self._work = AtWork(controller, self._cards)
         self._do: dict[str, Callable[[HostCall], Awaitable[dict[str, Any]]]] = {
             "read_file": self._read_file,
             "write_file": self._write_file,
@@ -77,8 +76,17 @@ class Hosting:
         """The agent does not wait for it any more; what was asked for it is taken back."""
         scope = self._calls.get(call_id)
         if scope is not None:
-            self.asking.settle(OWN + call_id, "withdrawn")
+            self._asking.settle(OWN + call_id, "withdrawn")
             scope.cancel()
+
+    def answer(self, command: cmd.Command) -> Step | None:
+        """What a command that is for us leads to; None: it is for the agent. Raises ``NotSupported``."""
+        if self._asking.owns(command):
+            return self._asking.decide(command)
+        wanted = self._work.named(command)
+        for process in wanted:
+            process.stop()
+        return Step([ev.CommandAnswered(command.id, True)]) if wanted else None
 
     def sent(self, command: cmd.Command) -> None:
         """A command went to the agent. Stop stops what runs here for this turn, too."""
@@ -94,18 +102,20 @@ class Hosting:
                 self._leave.asked(event, entry.diffs if isinstance(entry, ToolEntry) else ())
         elif isinstance(event, ev.ApprovalResolved):
             self._leave.decided(event)
-        elif isinstance(event, ev.TurnEnded):
-            if self._stopping or event.stop_reason not in ("end_turn", "max_tokens", "max_steps"):
-                self._end_turn_work()
+        elif isinstance(event, ev.TurnStarted):
             self._stopping = False
-            self._turn_terminals.clear()
+        elif isinstance(event, ev.TurnEnded):
+            if event.stop_reason not in ("end_turn", "max_tokens", "max_steps"):
+                self._end_turn_work()
+            self._stopping |= event.stop_reason == "cancelled"  # an agent may go on with it all the same
+            self._work.turn_over()
             self._leave.turn_over()
-            self.asking.settle_all(told=True)  # the turn's end has taken them down already
+            self._asking.settle_all(told=True)  # the turn's end has taken them down already
 
     def stop(self) -> None:
         """The session ends: nothing waits any more, every command is told to end."""
         self._closed = True
-        self.asking.settle_all()
+        self._asking.settle_all()
         self._terminals.stop()
 
     async def close(self) -> None:
@@ -114,12 +124,8 @@ class Hosting:
         await self._terminals.close()
 
     def _end_turn_work(self) -> None:
-        self.asking.settle_all()
-        for terminal_id in self._turn_terminals:
-            try:
-                self._terminals.kill(terminal_id)
-            except Refused:  # released
-                pass
+        self._asking.settle_all()
+        self._work.stop_turn()
 
     # ---- a call ----------------------------------------------------------------------------------------------------
 
@@ -146,7 +152,7 @@ class Hosting:
         path = await beside(roots.locate, call.args.get("path"))
         if secret(path) or secret(str(call.args["path"])):
             self._refuse_when_stopping()
-            await self.asking.ask(
+            await self._asking.ask(
                 call, self._cards.own(call), tool="read_file", category="read", summary=roots.name(path),
                 paths=[str(path)], reason="a file of this name mostly holds secrets, and the agent is given what it holds",
             )  # fmt: skip
@@ -180,7 +186,7 @@ class Hosting:
             if not card:
                 self._cards.begin(own, "write_file", name, "edit", diffs=[diff])
             return own
-        request = await self.asking.ask(
+        request = await self._asking.ask(
             call, own, tool="write_file", category="edit", summary=name, paths=[str(path)], diffs=[diff],
             rule="" if guarded else WRITE_RULE,
             reason="what is in a file of this name is mostly secret, or run by other programs" if guarded else "",
@@ -218,15 +224,16 @@ class Hosting:
         except Refused as refused:
             self._cards.end(card, "failed", output=refused.message)
             raise
-        self._turn_terminals.add(terminal_id)
-        self._controller.start_soon(self._follow, terminal_id, process, card)
+        self._work.begin(terminal_id, process, card, command.line)
+        if self._stopping:  # meanwhile
+            process.stop()
         return {}
 
     async def _leave_to_run(self, call: HostCall, card: str, command: Command) -> str:
         """Ask for leave; the card it is shown on."""
         card = card or self._cards.own(call)
-        risky = ", ".join(f"{name}={command.env[name]!r}" for name in command.risky)
-        request = await self.asking.ask(
+        risky = ", ".join(f"{name}={command.env[name][:200]!r}" for name in command.risky)
+        request = await self._asking.ask(
             call, card, tool="terminal", category="shell", summary=command.line, command=command.line,
             cwd=str(command.cwd), input={"command": command.line, "cwd": str(command.cwd)},
             rule="" if risky else COMMAND_RULE,
@@ -235,15 +242,6 @@ class Hosting:
         if request.for_session:
             self._leave.keep_command(command)
         return card
-
-    async def _follow(self, terminal_id: str, process: Process, card: str) -> None:
-        """Show a command's output, and how it ended."""
-        shown = Display(self._controller, terminal_id, card)
-        process.follow(shown.add)
-        with anyio.move_on_after(LINK_WAIT):
-            await process.wait()
-        shown.decide()
-        self._cards.end_of_command(card, process.stopped, await process.wait())
 
     async def _terminal_output(self, call: HostCall) -> dict[str, Any]:
         return self._terminals.output(_terminal(call))

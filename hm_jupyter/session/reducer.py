@@ -44,6 +44,9 @@ def reduce(t: Transcript, event: ev.Event, now: float) -> list[Op]:
         entry = t.entries.get("m:" + event.message_id)
         if entry is not None:
             return [Append(entry.id, "text", event.text)]
+    turn = running_turn(t)
+    if turn is not None and not turn.started:
+        now = 0.0  # an earlier turn, told again: nothing in it has a time
     return _REDUCERS[type(event)](t, event, now)
 
 
@@ -87,7 +90,8 @@ def _agent_exited(t: Transcript, e: ev.AgentExited, now: float) -> list[Op]:
         ops += closing(t, interrupted=True, now=now)
     if not e.expected:
         ops.append(_notice(t, e.reason or "The agent ended.", "error", e.stderr))
-    ops.append(State({"status": "ended", "ended": e.reason or "The agent ended.", "pending": []}))
+    ended = {"status": "ended", "ended": e.reason or "The agent ended.", "pending": [], "link": ""}
+    ops.append(State(ended))
     return ops
 
 
@@ -101,7 +105,7 @@ def _begin_turn(t: Transcript, now: float) -> tuple[int, list[Op]]:
 
 
 def _turn_started(t: Transcript, e: ev.TurnStarted, now: float) -> list[Op]:
-    return [] if running_turn(t) is not None else _begin_turn(t, now)[1]
+    return [] if running_turn(t) is not None else _begin_turn(t, 0.0 if e.earlier else now)[1]
 
 
 def _turn_ended(t: Transcript, e: ev.TurnEnded, now: float) -> list[Op]:

@@ -157,7 +157,10 @@ class Stream:
             chunks = _chunks(response)
             while chunk := await (step := Noting(anext(chunks, b""))):
                 self._heard = loop.time()
-                if items := decoder.feed(chunk):
+                items = decoder.feed(chunk)
+                if decoder.comments:
+                    hub.comments_seen = True
+                if items:
                     self._progress = True
                     hub.arrived(self.session, items)
                     await hub.room()
@@ -165,7 +168,6 @@ class Stream:
                     await asyncio.sleep(PAUSE)
             ended = True
         finally:
-            hub.comments_seen = hub.comments_seen or decoder.comments > 0
             self._last_id, self._retry = decoder.last_id, decoder.retry
             if items := decoder.end():
                 hub.arrived(self.session, items)

@@ -8,6 +8,7 @@ pipe, so a value that JSON cannot hold fails here, too. Knows no protocol.
     transport, agent = memory_transport()
     agent.say({"type": "session_start", …})          # it arrives in a batch
     command = await agent.next()                      # what was sent to it (from another thread: agent.wait())
+    agent.link("lost", "the wire was cut")            # the connection itself changes, as that of a remote agent does
     agent.end(0)                                      # it ends
 """
 
@@ -18,10 +19,10 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import AgentGone, UsageError
-from .base import BadLine, Exit, Received, Transport
+from .base import BadLine, Exit, Link, Received, Transport
 from .lines import MAX_LINE, LineDecoder, decode, encode
 
 
@@ -39,7 +40,7 @@ class MemoryPeer:
         self._handler = handler
         self._changed = threading.Condition()
         self._read = 0
-        self._to_client: deque[bytes] = deque()
+        self._to_client: deque[bytes | Link] = deque()
         self._exit: Exit | None = None
         self._wake: Callable[[], None] = lambda: None
 
@@ -51,6 +52,12 @@ class MemoryPeer:
         """Send bytes as they are: noise, half lines, whatever an agent may write."""
         with self._changed:
             self._to_client.append(data)
+        self._wake()
+
+    def link(self, state: Literal["lost", "back", "fresh"], reason: str = "") -> None:
+        """Tell the client of its connection (see :class:`~.base.Link`)."""
+        with self._changed:
+            self._to_client.append(Link(state, reason))
         self._wake()
 
     def end(self, code: int | None = 0, stderr: str = "") -> None:
@@ -124,7 +131,10 @@ class MemoryTransport(Transport):
             ready.clear()
             ended = peer._exit is not None  # asked before the queue: what was said before the end is not lost
             while peer._to_client:
-                if batch := self._decoder.feed(peer._to_client.popleft()):
+                data = peer._to_client.popleft()
+                if isinstance(data, Link):
+                    yield [data]
+                elif batch := self._decoder.feed(data):
                     yield batch
             if ended:
                 break

@@ -49,14 +49,13 @@ def text_of(path: Path) -> str | None:
         # Asked of the open file, not of the name: it may be another by now. O_NONBLOCK: not waiting for a pipe's writer.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0) as file:
             _still_there(path)
-            mode = os.fstat(file.fileno()).st_mode
-            if stat.S_ISDIR(mode):
-                raise Refused("invalid", f"{shown} is a folder: name a file in it.")
-            if not stat.S_ISREG(mode):
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise Refused("invalid", f"{shown} is no regular file (a pipe or a device), so it is not opened.")
             data = _bytes(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except IsADirectoryError:
+        raise Refused("invalid", f"{shown} is a folder: name a file in it.") from None
     except OSError as error:
         raise Refused("failed", f"{shown} cannot be read: {error.strerror or error}.") from None
     if len(data) > MAX_FILE:

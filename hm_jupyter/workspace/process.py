@@ -112,14 +112,19 @@ class Process:
 
     async def close(self) -> None:
         """:meth:`stop`, and wait until it is gone: for certain, in bounded time."""
-        if self._child is None or self.ended is not None:
+        child = self._child
+        if child is None or self.ended is not None:
             return
         self.stop()
-        with anyio.move_on_after(GRACE + KILL_WAIT + 1.0, shield=True):
-            await self._over.wait()
-        if self.ended is None:
-            self._child.kill()
-            self._finish()
+        with anyio.CancelScope(shield=True):
+            with anyio.move_on_after(GRACE + KILL_WAIT + 1.0):
+                await self._over.wait()
+            if self.ended is None:
+                child.kill()
+                self._finish()
+            with anyio.move_on_after(1.0):
+                while not child.ended():
+                    await asyncio.sleep(0.002)
 
     # ---- callbacks -------------------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ def open_page(page: Page, theme: str) -> None:
     page.route("**/*", serve)
     page.goto("http://hm.test/")
     page.wait_for_function("window.hm !== undefined")
-    page.evaluate("theme => { document.body.className = theme }", theme)
+    page.evaluate("theme => { document.body.className = theme; document.body.dataset.jpThemeLight = String(theme === 'light') }", theme)
 
 
 def main() -> None:

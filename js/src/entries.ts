@@ -2,7 +2,6 @@
 import type { Context } from "./context";
 import { type Child, fill, h, say } from "./dom";
 import { escaped, label } from "./escapes";
-import { facts } from "./frame";
 import { clock, plural, pretty, short, took } from "./format";
 import { icon, type IconName } from "./icons";
 import { inline, Markdown, picture } from "./markdown";
@@ -10,7 +9,6 @@ import type { CompactionEntry, Entry, MessageEntry, NoticeEntry, PlanEntry, Ques
 import { type EntryView, Row, ToolRow } from "./row";
 import { OutputView } from "./output";
 import { valueBlock } from "./command";
-import { answersOf } from "./words";
 
 class MessageView implements EntryView {
   readonly node = h("div", { class: "hm-say" });
@@ -92,12 +90,11 @@ class QuestionView implements EntryView {
   private readonly row = new Row((into) => {
     const { text, answer, choices, form, url, source } = this.entry;
     const labels = choices.map((c) => c.label || c.value);
-    const values = answersOf(this.entry);
     fill(into, h("div", { class: "hm-decided" }, ...escaped(text)), source && h("div", { class: "hm-decided" }, "Asked by ", ...label(source, 200)),
       url && h("div", { class: "hm-decided" }, "Address: ", h("code", null, ...escaped(url))),
       choices.length > 0 && h("div", { class: "hm-decided" }, "Offered: ", ...escaped(labels.join(", "))),
       form?.length > 0 && !answer && h("div", { class: "hm-decided" }, "Asked for: ", ...escaped(form.map((f) => f.title || f.name).join(", "))),
-      values ? facts(values.map(([name, value]) => [label(name, 200), escaped(value, "prose")])) : answer && h("div", { class: "hm-you-text" }, ...escaped(answer)));
+      answer && !url && h("div", { class: "hm-you-text hm-lines" }, ...escaped(answer)));
   });
 
   constructor(private readonly ctx: Context) { this.node = this.row.node; }
@@ -107,9 +104,9 @@ class QuestionView implements EntryView {
     const elsewhere = this.ctx.store.elsewhere.has(e.call_id) && e.by === "you";
     const fate = e.status === "answered" ? (e.by === "policy" ? "answered by policy" : elsewhere ? "answered in another window" : e.url ? "agreed" : "answered")
       : e.status === "withdrawn" ? "withdrawn by the agent" : e.status === "interrupted" ? "not answered" : e.status === "skipped" && e.url ? "declined" : e.status;
-    const short_ = answersOf(e)?.map(([name, value]) => `${name}: ${value}`).join(", ") ?? e.answer;
+    const said = e.url ? "" : e.answer.trim().replace(/\n/g, ", ");
     this.row.set({ state: e.status === "waiting" ? "wait" : e.status === "answered" ? "done" : "off", verb: ["Question"],
-      object: e.status === "answered" && short_ ? `${short(e.text, 120)} → ${short(short_, 120)}` : short(e.text, 200), prose: true, status: "", meta: [h("span", null, fate)], detail: true });
+      object: e.status === "answered" && said ? `${short(e.text, 120)} → ${short(said, 120)}` : short(e.text, 200), prose: true, status: "", meta: [h("span", null, fate)], detail: true });
     this.row.refresh();
   }
 }
@@ -142,7 +139,7 @@ class PlanView implements EntryView {
     const kept = items.filter((i) => i.status !== "cancelled");
     const done = kept.filter((i) => i.status === "done" || i.status === "completed").length;
     const open = !removed && (kept.length ? done < kept.length : !!markdown);
-    this.row.set({ state: removed ? "off" : items.length && !open ? "done" : "note", verb: ["Plan"], object: kept.length ? `${done} of ${kept.length} done` : "", prose: true,
+    this.row.set({ state: removed ? "off" : items.length && !open ? "done" : "plan", verb: ["Plan"], object: kept.length ? `${done} of ${kept.length} done` : "", prose: true,
       status: "", meta: [removed && h("span", null, "withdrawn by the agent")], detail: true });
     this.row.auto(open);
     this.row.refresh();

@@ -31,7 +31,9 @@ export class Field {
     if (spec.required && spec.kind !== "boolean") target.setAttribute("aria-required", "true");
     if (spec.kind !== "boolean" && help.textContent) target.setAttribute("aria-describedby", help.id);
     this.complaint.hidden = true;
-    this.rows = [labels, h("div", { class: "hm-form-cell" }, node, spec.kind !== "boolean" && help.textContent && help, this.complaint)];
+    const told = spec.kind !== "boolean" && help.textContent ? help : null;
+    const above = node.matches(".hm-opts");                            // what a list is about is read before it
+    this.rows = [labels, h("div", { class: "hm-form-cell" }, above && told, node, !above && told, this.complaint)];
   }
 
   get value(): unknown { return this.holder.read(); }
@@ -66,7 +68,7 @@ function box(spec: FormField, id: string, changed: () => void): Holder {
   const long = spec.kind === "text" && !spec.format && ((spec.max_length ?? 0) > 200 || given.includes("\n"));
   const type = moment ? "datetime-local" : spec.format === "date" ? "date" : "text";
   const node = long ? h("textarea", { class: "hm-in", id, rows: 2, oninput: changed })
-    : h("input", { class: `hm-in${numeric || type !== "text" ? " hm-in-num" : ""}`, id, type, autocomplete: "off", spellcheck: "false", oninput: changed,
+    : h("input", { class: `hm-in${type !== "text" ? " hm-in-date" : numeric ? " hm-in-num" : ""}`, id, type, autocomplete: "off", spellcheck: "false", oninput: changed,
       inputmode: spec.kind === "integer" ? "numeric" : numeric ? "decimal" : spec.format === "email" ? "email" : spec.format === "uri" ? "url" : null });
   node.value = moment ? local(given) : given;
   const read = () => {
@@ -179,5 +181,3 @@ export function harmless(pattern: string, text: string): RegExp | null {
   if (!(steps <= PATIENCE)) return null;
   try { return new RegExp(pattern, "u"); } catch { return null; }
 }
-
-export function counted(n: number): string { return n === 1 ? "1 value" : `${n} values`; }

@@ -11,7 +11,7 @@ import { Button, facts, Frame } from "./frame";
 import { programs, shellParts } from "./shell";
 import { icon } from "./icons";
 import { inline, plain } from "./markdown";
-import type { PendingApproval } from "./model";
+import type { PendingApproval, ToolEntry } from "./model";
 import { type Offer, offers } from "./options";
 import { restOf } from "./words";
 
@@ -76,6 +76,8 @@ export class ApprovalFrame extends Frame {
     const code = (text: string) => h("code", null, ...escaped(text));
     const list = (texts: string[]): Child[] => texts.flatMap((t, i) => (i ? [", ", code(t)] : [code(t)]));
     const rows: [Child, Child, string?][] = [];
+    const asker = this.subAgent(p.call_id);
+    if (asker) rows.push(["Sub-agent", label(asker, 200)]);
     // Paths below the folder that is named here are written relative to it, and the folder itself is not named twice.
     const base = p.cwd || this.ctx.store.state.root;
     const changed = new Set(p.diffs.map((d) => within(d.path, base)));
@@ -100,6 +102,14 @@ export class ApprovalFrame extends Frame {
     fill(this.noteRow, h("dt", { class: "hm-facts-in" }, h("label", { for: this.noteBox.id }, "Note to agent")), h("dd", null, this.noteBox, this.noteHelp));
     fill(this.factsHolder, facts(rows), this.editFacts,
       withNote && this.noteRow);
+  }
+
+  /** What the sub-agent is called that makes this call, "" when none does. */
+  private subAgent(call: string): string {
+    const calls = new Map<string, ToolEntry>();
+    for (const e of this.ctx.store.entries.values()) if (e.kind === "tool") calls.set(e.call_id, e);
+    const parent = calls.get(calls.get(call)?.parent || "");
+    return parent ? parent.title || parent.name : "";
   }
 
   private get noteUse(): "native" | "next_message" | "none" { return this.ctx.store.state.capabilities.deny_note ?? "none"; }

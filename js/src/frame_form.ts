@@ -1,7 +1,8 @@
 /** The frame of a question that is a form: every field with its label, help and limits; answered or declined as a whole. */
 import type { Context } from "./context";
 import { fill, h } from "./dom";
-import { counted, Field } from "./form";
+import { Field } from "./form";
+import { plural } from "./format";
 import { Button, facts, Frame } from "./frame";
 import { label } from "./escapes";
 import { isMac } from "./frame_question";
@@ -15,10 +16,11 @@ export class FormFrame extends Frame {
 
   constructor(ctx: Context, pending: PendingQuestion) {
     super(ctx, pending, "ask", "ask");
-    this.setTitle(`The agent asks for ${counted(pending.form.length)}`);
+    // A form without fields asks for consent alone.
+    this.setTitle(pending.form.length ? `The agent asks for ${plural(pending.form.length, "value")}` : "The agent asks");
     this.fields = pending.form.map((spec) => new Field(spec, () => this.draw()));
     fill(this.body, pending.source && facts([["Asked by", label(pending.source, 200)]]), h("div", { class: "hm-md hm-agent" }, plain(pending.text)),
-      h("div", { class: "hm-form hm-agent" }, this.fields.flatMap((f) => f.rows)));
+      this.fields.length > 0 && h("div", { class: "hm-form hm-agent" }, this.fields.flatMap((f) => f.rows)));
     fill(this.buttons, h("div", { class: "hm-acts hm-acts-gate" }, this.answer.node, h("span", { class: "hm-gap" }), this.skip.node));
   }
 

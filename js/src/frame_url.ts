@@ -29,7 +29,7 @@ export class UrlFrame extends Frame {
       h("div", { class: "hm-well hm-cmd hm-url" }, h("code", { class: "hm-agent", tabindex: 0, "aria-label": "Address" }, ...escaped(url)), copyButton(() => url)),
       facts([...(name ? [["Asked by", label(name, 200)] as [Child, Child]] : []), ...(this.url ? [["Goes to", h("b", null, ...escaped(this.url.host))] as [Child, Child]] : [])]));
     this.open.node.hidden = !this.url;
-    fill(this.buttons, h("div", { class: "hm-acts hm-acts-gate" }, this.open.node, this.done.node, h("span", { class: "hm-gap" }), this.decline.node),
+    fill(this.buttons, h("div", { class: "hm-acts hm-acts-gate hm-acts-many" }, this.open.node, this.done.node, h("span", { class: "hm-gap" }), this.decline.node),
       h("div", { class: "hm-rule" }, this.url ? "Nothing is loaded before you open it. Continue tells the agent that you agreed, not what you did there." : "This is no address of a web page, so it is not opened from here."));
   }
 

@@ -54,14 +54,14 @@ export class Row {
   /** Draw the detail again if it is to be seen. */
   refresh(): void { if (this.node.open) this.build(this.detail); }
 
-  set(options: { state: "run" | "bad" | "done" | "off" | "wait" | "thought" | "note"; verb: Child[]; object?: string; prose?: boolean; status: string; meta: Child[]; detail: boolean }): void {
+  set(options: { state: "run" | "bad" | "done" | "off" | "wait" | "thought" | "note" | "plan"; verb: Child[]; object?: string; prose?: boolean; status: string; meta: Child[]; detail: boolean }): void {
     const look = options.state;
     if (look !== this.look) {
       this.look = look;
       this.node.classList.toggle("hm-tool-run", look === "run");
       this.node.classList.toggle("hm-tool-bad", look === "bad");
       fill(this.glyph, look === "run" ? spinner() : look === "bad" ? icon("cross", "hm-glyph-bad") : look === "wait" ? icon("clock", "hm-glyph-wait")
-        : icon(look === "done" ? "check" : look === "thought" ? "thought" : look === "note" ? "info" : "off", "hm-glyph"));
+        : icon(look === "done" ? "check" : look === "thought" ? "thought" : look === "note" ? "info" : look === "plan" ? "now" : "off", "hm-glyph"));
     }
     fill(this.verb, ...options.verb);
     const object = options.object ?? "";
@@ -144,9 +144,9 @@ export class ToolRow implements EntryView {
     this.entry = entry as ToolEntry;
     // Appended output changes the detail only.
     const seen = before === this.entry ? this.seen : "";
+    if (this.stoppable) this.stop ??= new Button("Stop this call", { icon: "stop", cls: "hm-btn-s hm-stop", onclick: () => this.stopIt() });
     if (seen !== this.entry.status) this.draw();
     this.seen = this.entry.status;
-    if (this.stoppable) this.stop ??= new Button("Stop this call", { icon: "stop", cls: "hm-btn-s hm-stop", onclick: () => this.stopIt() });
     this.row.refresh();
   }
 

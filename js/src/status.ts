@@ -125,7 +125,7 @@ export class StatusLine {
     const fullness = h("span", { class: `hm-meter${percent >= 90 ? " hm-meter-full" : ""}`, "aria-hidden": "true" }, h("span"));
     (fullness.firstElementChild as HTMLElement).style.width = `${percent}%`;
     this.meter.title = `${share(context)} of ${share(size)} tokens of context in use`;
-    fill(this.meter, fullness, `${percent} %`, h("span", { class: "hm-meta-x" }, ` of ${share(size)}`), h("span", { class: "hm-sr" }, " of the context in use"), percent >= 90 && ", nearly full");
+    fill(this.meter, fullness, `${percent} %${percent >= 90 ? " full" : ""}`, h("span", { class: "hm-sr" }, " of the context in use"));
   }
 
   private drawRoute(route: string, via: string): void {

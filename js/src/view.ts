@@ -129,7 +129,7 @@ export class View {
     return pending.map((p, i) => {
       let frame = this.frames.get(p.request_id);
       if (!frame) {
-        frame = p.kind !== "question" ? new ApprovalFrame(this.ctx, p) : p.url ? new UrlFrame(this.ctx, p) : p.form?.length ? new FormFrame(this.ctx, p) : new QuestionFrame(this.ctx, p);
+        frame = p.kind !== "question" ? new ApprovalFrame(this.ctx, p) : p.url ? new UrlFrame(this.ctx, p) : p.form?.length || !(p.free || p.choices.length) ? new FormFrame(this.ctx, p) : new QuestionFrame(this.ctx, p);
         this.frames.set(p.request_id, frame);
         this.watcher?.observe(frame.node);
       }

@@ -1,6 +1,6 @@
 /** The widget's sentences about tools and decisions. No DOM. */
 import { plural, short } from "./format";
-import type { Decision, FormField, ToolEntry } from "./model";
+import type { Decision, ToolEntry } from "./model";
 
 export const VERBS: Record<string, string> = {
   shell: "Shell", read: "Read", edit: "Edit", search: "Search", fetch: "Fetch", ask: "Ask", plan: "Plan", think: "Think", agent: "Sub-agent",
@@ -20,8 +20,8 @@ export function objectOf(entry: { category: string; input: unknown; title?: stri
     for (const key of OBJECT_KEYS[entry.category] ?? []) {
       if (typeof fields[key] === "string") return { text: fields[key], key };
     }
-    if (entry.title) return { text: entry.title, key: "" };
     const values = Object.entries(fields);
+    if (entry.title) return { text: entry.title, key: values.find(([, value]) => value === entry.title)?.[0] ?? "" };
     if (values.length === 1 && typeof values[0]?.[1] === "string") return { text: values[0][1], key: values[0][0] };
     if (values.length) return { text: short(JSON.stringify(input), 200), key: "" };
   }
@@ -75,15 +75,4 @@ export function decidedSentence(entry: ToolEntry, noteLater: boolean): { lead: s
     note: d.note,
     tail: d.note && d.outcome === "denied" && noteLater ? " It is sent as the next message: this agent reads no note with a decision." : "",
   };
-}
-
-/** What a form was answered with, by the labels of its fields; null when the answer is not such a one. */
-export function answersOf({ form, answer }: { form?: FormField[]; answer: string }): [string, string][] | null {
-  if (!form?.length || !answer.startsWith("{")) return null;
-  let given: Record<string, unknown>;
-  try { given = JSON.parse(answer) as Record<string, unknown>; } catch { return null; }
-  const words = (field: FormField, value: unknown): string =>
-    Array.isArray(value) ? value.map((v) => words(field, v)).join(", ") : value === true ? "yes" : value === false ? "no"
-      : field.choices?.find((c) => c.value === value)?.label || (typeof value === "string" ? value : JSON.stringify(value));
-  return form.filter((f) => Object.hasOwn(given, f.name)).map((f) => [f.title || f.name, words(f, given[f.name])]);
 }

@@ -2,7 +2,6 @@
 import type { Context } from "./context";
 import { arrange, fill, h, say, uid } from "./dom";
 import { label } from "./escapes";
-import { plural } from "./format";
 import { Button } from "./frame";
 import { spinner } from "./icons";
 import type { Background } from "./model";
@@ -64,7 +63,7 @@ export class Work {
       keep.set(key, line);
     }
     this.lines = keep;
-    say(this.head, `${plural(work.length, "job")} in the background${this.ctx.running ? "" : ", after the turn's end"}`);
+    say(this.head, work.length === 1 ? "1 job goes on in the background" : `${work.length} jobs go on in the background`);
     arrange(this.list, [...keep.values()].map((l) => l.node));
   }
 }

@@ -81,10 +81,20 @@ class Connection:
     def answer(self, request: dict[str, Any], result: Any, session: str = "") -> None:
         self.say({"jsonrpc": "2.0", "id": request["id"], "result": result}, session)
 
+    async def read(self, session: str = "") -> None:
+        """Wait until the stream is open."""
+        for _ in range(5000):
+            if session in self.reading:
+                return
+            await asyncio.sleep(0.001)
+        raise AssertionError(f"nobody opened the stream of {session!r}")
+
     async def cut(self, session: str = "", *, rudely: bool = False) -> None:
         """End a stream: properly, or in the middle of a chunk."""
+        await self.read(session)
+        writer = self.reading[session]
         self.queue(session).put_nowait("reset" if rudely else "end")
-        while session in self.reading:
+        while self.reading.get(session) is writer:
             await asyncio.sleep(0.001)
 
 

@@ -117,7 +117,8 @@ class Talk:
     def reply(self, rpc_id: Any) -> Json | None:
         """What we answered to a request of the agent's; None: nothing yet."""
         return next(
-            (m for m in self.messages if "method" not in m and m["id"] == rpc_id and type(m["id"]) is type(rpc_id)), None
+            (m for m in self.messages if "method" not in m and m["id"] == rpc_id and type(m["id"]) is type(rpc_id)),
+            None,
         )
 
     # ---- openings ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -14,6 +15,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from uuid import uuid4
+
+from hm_jupyter.catalog import catalog
 
 from .rows import MODEL_PORT, SHARED, Row
 
@@ -101,15 +104,24 @@ class Place(AbstractContextManager["Place"]):
         self.server = self.start(argv, self.row.raw.get("ready", self.port), "server")
 
     def agent(self) -> str | list[str]:
-        """What ``hm.connect`` is given: the command, or the address of the server."""
+        """What ``hm.connect`` is given: the address of the server, the name in our catalog, or the command."""
         if "url" in self.row.raw:
             return self.fill(self.row.raw["url"])
-        return [self.fill(part) for part in self.row.raw["argv"]]
+        command = [self.fill(part) for part in self.row.raw["argv"]]
+        name: str = self.row.raw.get("known", "")
+        if not name:
+            return command
+        program = self.folder / "bin" / catalog().agents[name].command[0]
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+        program.chmod(0o755)
+        return name
 
     def environment(self) -> dict[str, str | None]:
         """What is laid over the inherited environment: nearly nothing of it is kept (None takes a variable out)."""
         bare: dict[str, str | None] = {name: None for name in os.environ if name not in KEPT}
         bare.update(HOME=str(self.home), NO_PROXY="127.0.0.1,localhost", no_proxy="127.0.0.1,localhost")
+        bare["PATH"] = os.pathsep.join([str(self.folder / "bin"), os.environ.get("PATH", "")])
         bare[TAG] = self.tag
         bare.update({name: self.fill(value) for name, value in self.row.raw.get("env", {}).items()})
         bare.update(dict.fromkeys(self.row.raw.get("unset", []), None))

@@ -286,3 +286,20 @@ def test_reducing_changes_nothing_by_itself():
     assert before == (to_json(t.state), [to_json(e) for e in t.entries.values()])
     assert any(isinstance(op, State) for op in ops)
     assert any(isinstance(op, Put) for op in ops)
+
+
+def test_which_of_the_agents_options_was_chosen_is_kept():
+    asked = ev.ApprovalRequested(
+        "p1", "c1", "shell", options=[ev.ApprovalOption("x", "Always allow git", "allow_session")]
+    )
+    t = play(
+        STARTED, PROMPT, asked, ev.ApprovalResolved("p1", "allowed", "you", for_session=True, option="Always allow git")
+    )
+    assert only(t, ToolEntry).decision.option == "Always allow git"
+
+
+def test_what_an_agent_offers_reaches_the_state():
+    offers = {"labels": {"a": "Ask"}, "options": [ev.ConfigOption("t", "Thinking")], "commands": [ev.SlashCommand("init")],
+              "background": [ev.Background("terminal", "1")], "context_size": 5, "spent": "$1"}  # fmt: skip
+    t = play(STARTED, ev.SessionUpdated(offers))
+    assert {name: getattr(t.state, name) for name in offers} == offers

@@ -66,7 +66,9 @@ class Calls:
     def tool_call(self, session: str, value: dict[str, Any], out: list[Event]) -> None:
         """``tool_call`` (v1): a call is made. For an id that is known it is an update, but for one of an earlier turn."""
         known = self._calls.get((session, read.need_text(value, "toolCallId")))
-        if known is not None and known.over and known.turn != self._turn:
+        if (
+            known is not None and known.turn != self._turn
+        ):  # over or not: an agent need not say what became of a refused one
             del self._calls[session, known.id]
         self.update(session, value, out)
 
@@ -233,6 +235,8 @@ class Calls:
             call.input = given
             told.input = {} if given is None else given
         self._take_content(call, value, told)
+        if new:
+            told.replaces = told.replaces or self._shown_alone(call)
         now = (call.name, call.title, call.category, call.status, call.cancelable, call.exit_code, list(call.locations))
         for at, name in enumerate(("name", "title", "category", "status", "cancelable", "exit_code", "locations")):
             if now[at] != was[at] or (new and at < 4 and (now[at] or at == 0)):
@@ -273,6 +277,14 @@ class Calls:
                 call.exit_code = terminal.exit_code
             parts.append(terminal)
         return parts
+
+    def _shown_alone(self, call: Call) -> str | None:
+        """The call of its own as which a terminal of this new call was shown (codex-acp tells of the terminal first)."""
+        for part in call.parts:
+            if isinstance(part, Terminal) and part.alone:
+                alone, part.alone = part.alone, ""
+                return alone
+        return None
 
     def _take_meta(self, call: Call, meta: dict[str, Any]) -> None:
         """A terminal of the agent's whose text comes in ``_meta`` (codex-acp); never merged into anything else."""

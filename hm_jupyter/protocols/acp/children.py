@@ -123,9 +123,11 @@ class Children:
 
     def prompt(self, child: Child, value: dict[str, Any], out: list[Event]) -> None:
         """``user_message`` and ``user_message_chunk`` of a sub-agent: its task. Raises ``Malformed``."""
-        whole = isinstance(value.get("content"), list)
-        text = all_said(value["content"]).text if whole else said(value.get("content")).text
-        self._ask(child, text if whole else child.prompt + text, out)
+        content = value.get("content")
+        if value.get("sessionUpdate") == "user_message":
+            self._ask(child, all_said(content).text, out)
+        else:
+            self._ask(child, child.prompt + said(content).text, out)
 
     # ---- within ------------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,6 @@ class Displays:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._alone: dict[tuple[str, str], str] = {}  # terminals shown as calls of their own, and those calls' ids
 
     # ---- the agent's -------------------------------------------------------------------------------------------------
 
@@ -87,9 +86,8 @@ class Displays:
             self._show_alone(terminal, text, replaced, out)
 
     def _show_alone(self, terminal: Terminal, text: str, replaced: bool, out: list[Event]) -> None:
-        where = (terminal.session, terminal.id)
-        new = where not in self._alone
-        key = self._alone.setdefault(where, "terminal:" + "/".join(filter(None, where)))
+        new = not terminal.alone
+        key = terminal.alone = terminal.alone or "terminal:" + "/".join(filter(None, (terminal.session, terminal.id)))
         told = ToolCallUpdated(key, title=terminal.command or None, status=self._status(terminal))
         if new:
             told.name, told.category, told.title = "terminal", "shell", terminal.command or "Terminal"

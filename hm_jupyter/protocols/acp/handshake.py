@@ -124,9 +124,8 @@ def judge(protocol: Version, result: Any, error: RpcError | None, *, last: bool)
         modern = False
     wanted = 1 if protocol == 1 else 2
     if told is not None and told not in (1, 2):
-        return Refused(
-            f"it speaks version {told} of ACP, and we speak 1 and 2. Update hm_jupyter, or use an older agent."
-        )
+        number = str(result.get("protocolVersion"))[:20]
+        return Refused(f"it speaks version {number} of ACP, and we speak 1 and 2. Update it, or hm_jupyter.")
     version = 2 if modern and told != 1 and wanted == 2 else 1
     if modern and told == 2 and wanted == 1:
         return Refused('it speaks version 2 of ACP only, and version 1 was asked for. Leave the version at "auto".')

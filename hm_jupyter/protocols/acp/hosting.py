@@ -44,10 +44,19 @@ class Hosting:
         updates: who shows what a terminal of ours wrote.
         missing_is_empty: a file that is not there is read as empty. Gemini CLI cannot create a file otherwise: it
             does not recognise the error it asks for.
-        read: whether reading files was offered.
+        offered: whether anything of ours was offered at all.
+        read: whether reading files was.
     """
 
-    def __init__(self, peer: Peer, updates: Updates, *, missing_is_empty: bool = False, read: bool = True) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        updates: Updates,
+        *,
+        offered: bool = True,
+        missing_is_empty: bool = False,
+        read: bool = True,
+    ) -> None:
         self._peer = peer
         self._updates = updates
         self._missing_is_empty = missing_is_empty
@@ -64,6 +73,8 @@ class Hosting:
         }
         if read:
             self._handlers["fs/read_text_file"] = self._read
+        if not offered:
+            self._handlers.clear()
 
     # ---- from the agent --------------------------------------------------------------------------------------------
 

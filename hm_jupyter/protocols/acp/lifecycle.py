@@ -11,7 +11,7 @@ from typing import Any, Union
 
 from ...commands import SetMode, SetModel, SetOption
 from ...errors import NotSupported, UsageError
-from ...events import AuthMethod, NoticeRaised, StartRefused
+from ...events import AuthMethod, Event, NoticeRaised, StartRefused
 from ..base import Step
 from ..jsonrpc import INVALID_PARAMS, LINK_LOST, TIMED_OUT, RpcError, Then
 from .context import Context
@@ -32,8 +32,15 @@ class Lifecycle:
     ``opened(session_id, resumed, result, step)`` is called when one is open; ``refused(event, step)`` when none is.
     """
 
-    def __init__(self, context: Context, opened: Opened, refused: Callable[[StartRefused, Step], None]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        opened: Opened,
+        refused: Callable[[StartRefused, Step], None],
+        chosen: dict[str, Setting] | None = None,
+    ) -> None:
         self.context = context
+        self.chosen = chosen or {}  # the settings made, in order
         self._opened = opened
         self._refused = refused
 
@@ -60,14 +67,30 @@ class Lifecycle:
         self.context.peer.request(step, name, params, signed_in, seconds=SIGNING_IN)
 
     def _open(self, step: Step) -> None:
-        resume = self.context.setup.resume
-        if resume:
-            self.resume(resume, step, replay=self.context.setup.replay)
-            return
-        if self.context.setup.latest:
+        setup = self.context.setup
+        if setup.resume:
+            self._resume(setup.resume, step, replay=setup.replay)
+        elif setup.latest:
             self._latest(step)
+        else:
+            self._new(step)
+
+    def reopen(self, step: Step) -> None:
+        """Take the session up on a new connection; where the agent has forgotten it, make a new one."""
+        agent = self.context.agent
+        if not (agent.load or agent.resume):
+            self._new(step)
             return
 
+        def forgotten(error: RpcError, step: Step) -> None:
+            if error.code in (AUTH_REQUIRED, TIMED_OUT, LINK_LOST):
+                self._failed("session/resume", error, step)
+            else:
+                self._new(step)
+
+        self._resume(self.context.session_id, step, replay=True, otherwise=forgotten)
+
+    def _new(self, step: Step) -> None:
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
             session_id = result.get("sessionId") if isinstance(result, dict) else None
             if error is not None:
@@ -92,12 +115,21 @@ class Lifecycle:
                 self._refuse("it has no saved session in this folder. Start a new one.", step)
             else:
                 newest = max(found, key=lambda one: str(one.get("updated", "")))
-                self.resume(str(newest["id"]), step, replay=self.context.setup.replay)
+                self._resume(str(newest["id"]), step, replay=self.context.setup.replay)
 
         self.list(False, listed, step)
 
-    def resume(self, session_id: str, step: Step, *, replay: bool, again: bool = False) -> None:
-        """Take up a saved session, by whichever way the agent has. ``again``: without a replay, which it cannot give."""
+    def _resume(
+        self,
+        session_id: str,
+        step: Step,
+        *,
+        replay: bool,
+        again: bool = False,
+        otherwise: Callable[[RpcError, Step], None] | None = None,
+    ) -> None:
+        """Take up a saved session, by whichever way the agent has. ``again``: without a replay, which it cannot give;
+        ``otherwise``: what to do where it refuses."""
         agent = self.context.agent
         params = {"sessionId": session_id, **self._where(step)}
         if agent.version == 2:
@@ -116,7 +148,9 @@ class Lifecycle:
             if error is None:
                 self._opened(session_id, True, result, step)  # the result may well be null (pitfall 21)
             elif error.code == INVALID_PARAMS and "replayFrom" in params:
-                self.resume(session_id, step, replay=replay, again=True)
+                self._resume(session_id, step, replay=replay, again=True, otherwise=otherwise)
+            elif otherwise is not None:
+                otherwise(error, step)
             else:
                 self._failed(method, error, step)
 
@@ -157,9 +191,9 @@ class Lifecycle:
 
     # ---- settings --------------------------------------------------------------------------------------------------
 
-    def settle(self, wanted: list[Setting], done: Callable[[Step], None], step: Step) -> None:
-        """Make settings one after the other, then call ``done``. One that cannot be made is said and does not stop the
-        rest: a mode that asks may be what somebody relies on."""
+    def settle(self, wanted: list[Setting], told: list[Event], done: Callable[[Step], None], step: Step) -> None:
+        """Make settings one after the other, then call ``done``; what that changed is added to ``told``. One that cannot be
+        made is said and does not stop the rest: a mode that asks may be what somebody relies on."""
         if not wanted:
             done(step)
             return
@@ -167,16 +201,17 @@ class Lifecycle:
         def made(result: Any, error: RpcError | None, step: Step) -> None:
             if error is not None:
                 self._unsettled(wanted[0], error.text, step)
-            self.settle(wanted[1:], done, step)
+            self.settle(wanted[1:], told, done, step)
 
         try:
-            self.change(wanted[0], made, step)
+            self.change(wanted[0], made, step, told)
         except (NotSupported, UsageError) as no:
             self._unsettled(wanted[0], str(no), step)
-            self.settle(wanted[1:], done, step)
+            self.settle(wanted[1:], told, done, step)
 
-    def change(self, command: Setting, then: Then, step: Step) -> None:
-        """Make one setting, which may take several requests; ``then`` gets the last result, or the first error.
+    def change(self, command: Setting, then: Then, step: Step, told: list[Event] | None = None) -> None:
+        """Make one setting, which may take several requests; ``then`` gets the last result, or the first error. What it
+        changed is told at once, unless ``told`` is to hold it.
 
         Raises ``NotSupported`` and ``UsageError``."""
         settings = self.context.updates.settings
@@ -186,9 +221,24 @@ class Lifecycle:
             messages = settings.set_model(command)
         else:
             messages = settings.set_option(command)
-        self._send_all(list(messages), None, then, step)
 
-    def _send_all(self, messages: list[tuple[str, dict[str, Any]]], result: Any, then: Then, step: Step) -> None:
+        def made(result: Any, error: RpcError | None, step: Step) -> None:
+            if error is None:
+                key = f"option {command.option}" if isinstance(command, SetOption) else command.type
+                self.chosen.pop(key, None)
+                self.chosen[key] = command
+            then(result, error, step)
+
+        self._send_all(list(messages), None, made, step, told)
+
+    def _send_all(
+        self,
+        messages: list[tuple[str, dict[str, Any]]],
+        result: Any,
+        then: Then,
+        step: Step,
+        told: list[Event] | None,
+    ) -> None:
         if not messages:
             then(result, None, step)
             return
@@ -198,8 +248,8 @@ class Lifecycle:
             if error is not None:
                 then(None, error, step)
                 return
-            self.context.updates.settings.done(messages[0], result, step.events)
-            self._send_all(messages[1:], result, then, step)
+            self.context.updates.settings.done(messages[0], result, step.events if told is None else told)
+            self._send_all(messages[1:], result, then, step, told)
 
         self.context.peer.request(step, method, {"sessionId": self.context.session_id, **params}, answered)
 

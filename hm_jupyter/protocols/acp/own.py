@@ -67,6 +67,9 @@ class Own:
             return
         if self._wire_id is not None and wire_id != self._wire_id:
             self.close(out)
+        if not blocks:  # emptied: what follows in pieces is the message (codex-acp, a loaded session)
+            self._wire_id, self._text, self._images = wire_id, "", []
+            return
         for_us = [block for block in blocks if for_people(block)]
         content = all_said(for_us)
         words = all_said([b for b in for_us if read.fields(b).get("type") == "text"]).text

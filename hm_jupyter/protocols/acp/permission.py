@@ -87,6 +87,7 @@ class Permissions:
                 "you",
                 note=command.note,
                 for_session=lasting,
+                option=option.name if option is not None else "",
             )
         )
         if option is None:
@@ -181,7 +182,11 @@ def _options(given: Any) -> list[ApprovalOption]:
 
 
 def _chosen(options: list[ApprovalOption], command: Approve) -> ApprovalOption | None:
-    """The option a decision means; None: refuse, and there is no option for it. Raises ``UsageError``."""
+    """The option a decision means; None: refuse, and there is no option for it. Raises ``UsageError``.
+
+    An id that two options of different kinds share means neither: an agent could take a refusal for the other."""
+    kinds = {option.id: {other.kind for other in options if other.id == option.id} for option in options}
+    options = [option for option in options if len(kinds[option.id]) == 1]
     if command.option_id:
         option = next((option for option in options if option.id == command.option_id), None)
         if option is None:

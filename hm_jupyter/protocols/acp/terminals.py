@@ -23,7 +23,8 @@ def _decoder() -> codecs.IncrementalDecoder:
 
 @dataclass(slots=True, eq=False)
 class Terminal:
-    """One terminal. ``written``: its text so far, escape sequences and all; ``shown_by``: the call that embeds it."""
+    """One terminal. ``written``: its text so far, escape sequences and all; ``shown_by``: the call that embeds it;
+    ``alone``: the id of the call of its own as which it is shown until then."""
 
     id: str
     session: str = ""
@@ -35,6 +36,7 @@ class Terminal:
     signal: str = ""
     cancelable: bool = False
     shown_by: str = ""
+    alone: str = ""
     decoder: codecs.IncrementalDecoder = field(default_factory=_decoder)
 
     def write(self, data: bytes) -> str:

@@ -10,7 +10,7 @@ until the agent has ended the cancelled turn, lest the cancel hits that (pitfall
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Union
 
 from ...commands import FollowUp, Prompt, Steer
@@ -35,6 +35,9 @@ Said = Union[Prompt, Steer, FollowUp]
 AUTH_REQUIRED = -32000  # ACP v1 and v2, "Error codes"
 SLOW_STOP = 10.0  # seconds after which an agent that has not stopped is said to be slow
 _SLOW = "acp:slow-stop"
+
+LOST = "The connection was lost before the agent was done. What it said is shown; prompt again to go on."
+NOT_REACHED = "The connection was lost before the agent had read the prompt; send it again."
 
 STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "end_turn",
@@ -88,12 +91,12 @@ class Turns(ABC):
     def abort(self, step: Step) -> None:
         """Stop the turn and drop what waits. Nothing is sent where nothing runs: some agents would take it for the next
         prompt. Asked again while the agent does not stop, the turn ends here, and the next prompt waits."""
-        self._drop(step)
+        dropped = self._drop(step)
         running = self.running
         if running is None:
             return
         if running.cancelled:
-            self._give_up(running, step)
+            self._give_up(running, dropped, step)
             return
         running.cancelled = True
         self.context.peer.notify(step, "session/cancel", {"sessionId": self.context.session_id})
@@ -105,12 +108,38 @@ class Turns(ABC):
         if self.running is not None and not self.running.cancelled:
             self.abort(step)
 
+    def abort_later(self, step: Step) -> None:
+        """Stop the turn while there is no connection: it is not gone on with when there is one again."""
+        self._drop(step)
+        if self.running is not None:
+            self.running.cancelled = True
+
     @property
     def stopping(self) -> bool:
         """Was the running turn cancelled by us, and has not ended yet?"""
         return self.running is not None and self.running.cancelled
 
+    # ---- a connection that was lost ---------------------------------------------------------------------------------
+
+    def hold(self) -> None:
+        """The connection is gone: whether the turn goes on is not known, and no answer to its prompt will come."""
+        if self.running is not None:
+            self.running = replace(self.running)  # who waits for the old one's answer does not find it any more
+
+    @abstractmethod
+    def go_on(self, state: dict[str, Any] | None, reached: bool, step: Step) -> None:
+        """The session is taken up again. ``state``: the last ``state_update`` told; ``reached``: the agent knows our prompt."""
+
+    def lost(self, step: Step) -> None:
+        """The session is gone for good."""
+        self._drop(step)
+        self._end("error", LOST, step)
+
     # ---- what becomes of it ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def state(self, update: dict[str, Any], step: Step) -> None:
+        """A ``state_update`` of our session."""
 
     def woke(self, key: str, step: Step) -> bool:
         """An alarm. False: it is not one of these."""
@@ -156,17 +185,21 @@ class Turns(ABC):
         self.context.updates.end_turn(step.events, finished=reason == "end_turn")
         step.events.append(TurnEnded(reason, error))
 
-    def _give_up(self, running: Running, step: Step) -> None:
+    def _give_up(self, running: Running, dropped: bool, step: Step) -> None:
         if running.shown:
             running.shown = False
             self._close("cancelled", "", step)
             text = "The agent still works on what was stopped. The next prompt waits until it has ended that."
             step.events.append(NoticeRaised(text))
+        elif dropped:
+            step.events.append(TurnEnded("cancelled"))  # that of the prompt that waited
 
-    def _drop(self, step: Step) -> None:
-        if self._queue:
-            step.events.append(MessagesDropped([c.id for c in self._queue]))
-            self._queue.clear()
+    def _drop(self, step: Step) -> bool:
+        if not self._queue:
+            return False
+        step.events.append(MessagesDropped([c.id for c in self._queue]))
+        self._queue.clear()
+        return True
 
 
 def failure(error: RpcError) -> str:
@@ -174,7 +207,7 @@ def failure(error: RpcError) -> str:
     if error.code == AUTH_REQUIRED:
         return f"The agent wants you to sign in first ({error.text}). Sign in, then send the prompt again."
     if error.code == LINK_LOST:
-        return "The connection was lost before the agent was done. What it said is shown; prompt again to go on."
+        return LOST
     return f"The agent failed: {error.text}"
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...events import NoticeRaised, StopReason
+from ...events import NoticeRaised, StopReason, UnknownReceived
 from ..base import Step
 from ..jsonrpc import RpcError
-from .turns import STOP_REASONS, Running, Turns, failure, report_usage
+from .turns import LOST, NOT_REACHED, STOP_REASONS, Running, Turns, failure, report_usage
 
 
 class TurnsV1(Turns):
@@ -21,6 +21,14 @@ class TurnsV1(Turns):
                 self._answered(result, error, step)
 
         self.context.peer.request(step, "session/prompt", params, answered, seconds=0)
+
+    def state(self, update: dict[str, Any], step: Step) -> None:
+        """v1 has no such thing: shown as what it is."""
+        step.events.append(UnknownReceived("state_update", update))
+
+    def go_on(self, state: dict[str, Any] | None, reached: bool, step: Step) -> None:
+        """The answer to the prompt went with the connection, and v1 has no other word for the end of a turn."""
+        self._end("error", LOST if reached else NOT_REACHED, step)
 
     def _answered(self, result: Any, error: RpcError | None, step: Step) -> None:
         if error is not None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ...events import Background, SessionUpdated, StopReason, TurnStarted
 from ..base import Step, Wake
 from ..jsonrpc import CANCELLED, RpcError
-from .turns import Running, Turns, failure, report_usage
+from .turns import LOST, NOT_REACHED, Running, Turns, failure, report_usage
 from .turns_v1 import stop_reason
 
 SETTLE = 3.0  # seconds an agent has to say "running" after it took a prompt and says that it is idle
@@ -73,6 +73,22 @@ class TurnsV2(Turns):
             self._on_idle(update, step)
         elif isinstance(state, str):
             self._on_busy(step)
+
+    def go_on(self, state: dict[str, Any] | None, reached: bool, step: Step) -> None:
+        """The agent has told whether it works (ACP v2, session/resume); where it has not, the turn ends here."""
+        running = self.running
+        if running is None:
+            if state is not None:
+                self.state(state, step)
+        elif state is None:
+            self._end("error", LOST if reached else NOT_REACHED, step)
+        elif state.get("state") == "idle" and not reached:
+            self._end("error", NOT_REACHED, step)
+        else:
+            running.acked = running.busy = True
+            if running.cancelled and state.get("state") != "idle":
+                self.context.peer.notify(step, "session/cancel", {"sessionId": self.context.session_id})
+            self.state(state, step)
 
     def woke(self, key: str, step: Step) -> bool:
         if key != _IDLE:

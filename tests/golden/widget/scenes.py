@@ -363,7 +363,7 @@ PLAN = [
     {"text": "Normalise the key on both sides", "status": "active", "priority": "high"}, {"text": "Ask the CRM team for the missing ids", "status": "cancelled", "priority": "low"},
     {"text": "Summarise the change in report.md", "status": "pending", "priority": "low"},
 ]  # fmt: skip
-SQUARE = Image("iVBORw0KGgoAAAANSUhEUgAAAMgAAAAoCAIAAAA0d1H3AAAAZ0lEQVR42u3SMQ0AAAzDsPInvYJYDxtBpKSw0MlgLIyFsTAWxsJYGAtjYSyMhbEwFsbCWBgLY2EsjIWxMBbGwlgYC2NhLIyFsTAWxsJYGAtjYSyMhbEwFsbCWBgLY2EsjIWxeOoAkkQBXU2zNkIAAAAASUVORK5CYII=")
+BARS = Image("iVBORw0KGgoAAAANSUhEUgAAAMgAAAAoCAMAAACMwkUuAAAABlBMVEX///8ZdtJXjSYJAAAASUlEQVR42u3QUQoAIAhEQbv/pTuCBGGh874XYYyQ1KGVBQICMgzyuxgEBAQEZBbk2T0QEBAQEBCQg+HtHQgISPFjQEBAQEBKdxv0MQ3tRrnRHwAAAABJRU5ErkJggg==")
 
 
 def subagents() -> Scene:
@@ -392,10 +392,10 @@ ACP_SCENES: dict[str, Callable[[], Scene]] = {
     "acp-form": lambda: acp(say("m1", "Some settings are open.")).pending(question("f1", "Settings for the rebuild:", form=FORM, free=False, source="orders-mcp (MCP server)")),
     "acp-url": lambda: acp().pending(question("v1", "Sign in to the CRM, so that I can read the customer ids.", free=False, source="crm-mcp (MCP server)",
         url="https://login.example.org/oauth/authorize?client_id=crm-mcp&response_type=code&redirect_uri=https%3A%2F%2Fcrm.example.org%2Fcallback&state=9f3b1c&scope=customers.read")),
-    "acp-url-hostile": lambda: acp().pending(question("v2", "Confirm your account **[here](https://github.com)**", free=False, url="http://github.com@xn--gthub-cta.example/\u0430pprove\u202e?next=//evil")),
+    "acp-url-hostile": lambda: acp().pending(question("v2", "Confirm your account **[here](https://github.com)**", free=False, url="http://github.com@xn--gthub-n2e.example/\u0430pprove\u202e?next=//evil")),
     "acp-plan-usage": lambda: acp(
         PlanEntry("pl1", 1, PLAN), PlanEntry("pl2", 1, [], "Then **publish**:\n\n1. tag the release\n2. tell the `#revenue` channel"), PlanEntry("pl3", 1, [{"text": "Drop the lost rows", "status": "pending"}], "", True),
-        replace(say("m1", "The lost rows by region:"), images=[SQUARE]),
+        replace(say("m1", "The lost rows by region:"), images=[BARS]),
         tool("k1", "Look around", "search", None, "completed", title="Look around", locations=["src/join.py:12", "src/load.py:31", "tests/test_join.py:9"]),
         tool("k2", "shell", "shell", {"command": "pytest --pdb"}, "paused", at=20, took=None, output="(Pdb) "), context=187_000, spent="4.20 EUR"),
     "acp-settings": lambda: route(acp(options=OPTIONS, models=["sonnet", "opus", "qwen"], status="ready"), press="Settings"),
@@ -410,8 +410,8 @@ ACP_SCENES: dict[str, Callable[[], Scene]] = {
     "acp-decided": lambda: acp(
         tool("o1", "shell", "shell", {"command": "pytest -q"}, took=1.4, output="41 passed", decision=Decision("allowed", "you", "widget", for_session=True, option="Always allow python -m pytest in this project")),
         tool("o2", "shell", "shell", {"command": "git push"}, "denied", took=0, decision=Decision("denied", "you", "widget", "I push by hand.", option="No, and tell the agent what to do instead")),
-        QuestionEntry("f0", 1, "call-f0", "Settings for the rebuild:", [], "answered", json.dumps({"branch": "fix/join-keys", "rows": 500, "overwrite": False, "checks": ["rows", "keys"]}), form=FORM, source="orders-mcp (MCP server)"),
-        QuestionEntry("v0", 1, "call-v0", "Sign in to the CRM.", [], "answered", url="https://login.example.org/oauth?state=9f3b1c"),
+        QuestionEntry("f0", 1, "call-f0", "Settings for the rebuild:", [], "answered", "Branch: fix/join-keys\nSample rows: 500\nOverwrite: no\nChecks: Row count is unchanged, Keys are zero-padded", form=FORM, source="orders-mcp (MCP server)"),
+        QuestionEntry("v0", 1, "call-v0", "Sign in to the CRM.", [], "answered", "https://login.example.org/oauth?state=9f3b1c", url="https://login.example.org/oauth?state=9f3b1c"),
         QuestionEntry("v9", 1, "call-v9", "Sign in to the wiki.", [], "skipped", url="https://wiki.example.org/login"), say("m1", "Done.", open=True)),
 }  # fmt: skip
 

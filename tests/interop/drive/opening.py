@@ -13,7 +13,7 @@ from ..place import Place
 def open_row(place: Place, **options: Any) -> Session:
     """A session with the agent of ``place``; ``options`` are further arguments of ``connect``."""
     agent, raw = place.agent(), place.row.raw
-    if isinstance(agent, str):
+    if "url" in raw:
         options["token"] = raw.get("token")
     else:
         options["env"] = place.environment()

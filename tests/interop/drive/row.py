@@ -43,6 +43,8 @@ def _play(drive: Drive, step: str) -> None:
         return
     began, drive.detail = time.monotonic(), ""
     try:
+        if drive.row.raw.get("fresh") and step in ("deny", "cancel_ask", "busy"):
+            drive.again()
         outcome = getattr(drive, step)()
     except HmError as error:
         outcome = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"

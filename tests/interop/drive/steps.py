@@ -56,6 +56,7 @@ class Drive:
         self.detail = ""
         self._sent: list[str] = []
         self._seen: list[Session] = []
+        self._opened = 0.0  # when the session was
 
     # ---- the steps -------------------------------------------------------------------------------------------------
 
@@ -116,7 +117,7 @@ class Drive:
 
     def cancel_text(self) -> str:
         turn = self._start("cancel_text")
-        if not self._wait(lambda: turn.done or self._text(turn), self.patience):
+        if not self._begun(turn):
             return "no text came"
         return ", ".join(self._stopped(turn))
 
@@ -145,7 +146,7 @@ class Drive:
         session = self._session
         before = len(session.turns)
         turn = self._start("busy")
-        self._wait(lambda: turn.done or turn.entries[2:] or session.pending, self.patience)
+        self._begun(turn)
         if turn.done:
             return "over too soon"
         session.follow_up(self._words("busy2"))
@@ -185,7 +186,8 @@ class Drive:
             return "cannot"
         now, models = session.state.model, session.state.models
         facts = [f"{min(len(models), 2)}{'+' if len(models) > 2 else ''} models"]
-        for model in (self.row.raw.get("other_model") or next((m for m in models if m != now), now), now):
+        other = self.row.raw.get("other_model") or next((m for m in models if m != now), now)
+        for model in (other, *([now] if now in models else [])):
             session.set_model(model)
             there = self._wait(lambda model=model: session.state.model == model, 5)
             facts.append("changed" if there else f"asked for {model}, stays {session.state.model or 'nothing'}")
@@ -211,6 +213,8 @@ class Drive:
         old = self._session
         if not old.capabilities.resume:
             return "cannot"
+        if self.row.raw.get("wait") == "minute" and time.time() // 60 == self._opened // 60:
+            time.sleep(61 - time.time() % 60)
         session = self._open(session=old.state.session_id)
         facts = []
         self._wait(lambda: session.state.turn, 1)
@@ -240,7 +244,7 @@ class Drive:
         if session.closed:
             session = self._open()
         turn = self._start("cut")
-        self._until(turn, lambda: self._text(turn), allow=True)
+        self._begun(turn, allow=True)
         if turn.done:
             return "over too soon"
         self.place.server.end()
@@ -264,7 +268,7 @@ class Drive:
         if session.closed:
             session = self._open()
         turn = self._start("killed")
-        self._until(turn, lambda: self._text(turn) or any(self._at_work(c) for c in turn.tool_calls), allow=True)
+        self._begun(turn, allow=True)
         if turn.done:
             return "over too soon"
         began = time.monotonic()
@@ -320,6 +324,7 @@ class Drive:
     def _open(self, **options: Any) -> Session:
         self.session = open_row(self.place, **options)
         self._seen.append(self.session)
+        self._opened = time.time()
         return self.session
 
     def _words(self, step: str) -> str:
@@ -369,8 +374,18 @@ class Drive:
     def _calls(self, turn: Turn) -> list[str]:
         return [f"{call.category} {call.status}" for call in turn.tool_calls]
 
-    def _text(self, turn: Turn) -> bool:
-        return bool(turn.text)
+    def _begun(self, turn: Turn, *, allow: bool = False) -> bool:
+        """Wait until the turn shows something; for agents that say all they say at once, not so long (``early``)."""
+        if not self.row.raw.get("early"):
+            seen = lambda: turn.entries[2:] or (not allow and self._session.pending)  # noqa: E731
+            self._until(turn, seen, allow=allow) if allow else self._wait(lambda: turn.done or seen(), self.patience)
+            return turn.done or bool(seen())
+        return True
+
+    def again(self) -> None:
+        """Another session in the place of the one that is open."""
+        self._session.close()
+        self._open()
 
     def _at_work(self, call: ToolEntry) -> bool:
         decided = call.decision is not None and call.decision.outcome == "allowed"
