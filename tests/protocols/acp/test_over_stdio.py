@@ -129,7 +129,9 @@ def test_a_request_that_is_withdrawn_comes_down_and_the_turn_goes_on(agent: Open
     assert s.pending == [] and turn.text.strip() == "Never mind."
 
 
-@pytest.mark.parametrize("flags", [["--v1", "--early"], ["--v2", "--early"], ["--any-version"], ["--v2", "--draft", "old"]])
+@pytest.mark.parametrize(
+    "flags", [["--v1", "--early"], ["--v2", "--early"], ["--any-version"], ["--v2", "--draft", "old"]]
+)
 def test_odd_openings_are_none_to_us(agent: Open, flags: list[str]) -> None:
     """Pitfalls 10, 17, 26: told before it is answered, any number echoed, the older draft."""
     s = agent(*flags)
