@@ -44,6 +44,7 @@ class Lifecycle:
     ) -> None:
         self.context = context
         self.chosen = chosen or {}  # the settings made, in order
+        self.stale = False  # the connection is gone: what it opens or does not open means nothing any more
         self._opened = opened
         self._refused = refused
 
@@ -61,6 +62,8 @@ class Lifecycle:
             return
 
         def signed_in(result: Any, error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is not None:
                 self._refuse(f"signing in by {wanted!r} failed: {error.text}.", step, self.context.agent.auth)
             else:
@@ -118,11 +121,18 @@ class Lifecycle:
             then(step)
             return
         params = {"sessionId": session_id}
-        self.context.peer.request(step, BEHIND, params, lambda _r, _e, step: then(step), seconds=BEHIND_WAIT)
+
+        def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if not self.stale:
+                then(step)
+
+        self.context.peer.request(step, BEHIND, params, answered, seconds=BEHIND_WAIT)
 
     def _new(self, step: Step) -> None:
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
             session_id = result.get("sessionId") if isinstance(result, dict) else None
+            if self.stale:
+                return
             if error is not None:
                 self._failed("session/new", error, step)
             elif not isinstance(session_id, str) or not session_id:
@@ -139,6 +149,8 @@ class Lifecycle:
             return
 
         def listed(found: list[dict[str, Any]], error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is not None:
                 self._failed("session/list", error, step)
             elif not found:
@@ -175,6 +187,8 @@ class Lifecycle:
             return
 
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is None:  # the result may well be null (pitfall 21)
                 self._told(session_id, lambda step: self._opened(session_id, True, result, step), step)
             elif error.code == INVALID_PARAMS and "replayFrom" in params:
@@ -229,6 +243,8 @@ class Lifecycle:
             return
 
         def made(result: Any, error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is not None:
                 self._unsettled(wanted[0], error.text, step)
             self.settle(wanted[1:], told, done, step)

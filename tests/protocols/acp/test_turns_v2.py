@@ -81,6 +81,14 @@ def test_the_prompt_is_read_when_the_agent_says_so_and_shown_once(talk: Talk) ->
     assert [e.text for e in talk.told(MessageUpdated)] == ["hi"]
 
 
+def test_a_message_that_carries_attachments_is_read_as_it_is_shown(talk: Talk) -> None:
+    """Its words on the wire are not those that are shown: the echo is recognised all the same."""
+    talk.does(cmd.Prompt(text="look: [data]", shown="look", attachments=["data"]))
+    taken(talk)
+    talk.updates("user_message", messageId="m1", content=[{"type": "text", "text": "look: [data]"}])
+    assert [e.text for e in talk.told(MessageUpdated)] == ["look"]
+
+
 def test_waiting_for_a_person_is_work(talk: Talk) -> None:
     prompt(talk)
     taken(talk)
@@ -234,6 +242,15 @@ def test_stopping_is_confirmed_by_idle(talk: Talk) -> None:
     talk.state("idle", stopReason="cancelled")
     assert ended(talk)[0] == "cancelled"
     assert prompts(talk) == ["hi", "next"]
+
+
+def test_a_prompt_stopped_before_any_work_began_is_over_at_once(talk: Talk) -> None:
+    """The TypeScript SDK's v2 agent then says idle without ever having said running; three seconds were waited."""
+    prompt(talk)
+    talk.does(cmd.Abort())
+    taken(talk)
+    talk.state("idle", stopReason="cancelled")
+    assert ended(talk) == ["cancelled"]
 
 
 def test_a_prompt_that_was_never_taken_is_cancelled_by_its_error(talk: Talk) -> None:
