@@ -117,8 +117,10 @@ class Chaos:
             await asyncio.sleep(0.005)
         return None
 
-    async def _lose(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rng: random.Random) -> None:
-        """The rest of a broken stream: some of it arrives, some of it does not."""
+    async def _lose(
+        self, event: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rng: random.Random
+    ) -> None:
+        """The rest of a stream that was broken off in this event: some of it arrives, some of it does not."""
         rest = b""
         with suppress(asyncio.TimeoutError):
             while data := await asyncio.wait_for(reader.read(65536), 0.5):  # the server notices that we are gone
