@@ -69,9 +69,8 @@ class Names:
 # ---- a stretch that is known ---------------------------------------------------------------------------------------
 
 
-def stretch(known: Told, theirs: Stretch, names: Names, out: list[Event], *, ids: bool) -> None:
-    """What ``theirs`` has that the last known stretch has not."""
-    ours = known.last
+def stretch(known: Told, ours: Stretch, theirs: Stretch, names: Names, out: list[Event], *, ids: bool) -> None:
+    """What ``theirs`` has that ``ours``, the last known stretch, has not."""
     pairs = _pair_calls(ours.calls(), theirs.calls())
     matches: dict[int, Match] = {}
     for role in ("assistant", "thought"):
