@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from acp_server import AcpServer, Connection, Reply, Request, plain_agent
 from remote import QUICK, Client
 
 from hm_jupyter.errors import AgentGone, TransportError, UsageError
+from hm_jupyter.transports.backoff import Patience
 from hm_jupyter.transports.http import HttpTransport
 
 pytestmark = pytest.mark.anyio
 
 
-def open_to(server: AcpServer, **options: Any) -> Client:
-    return Client(HttpTransport(server.url, patience=QUICK, **options))
+def open_to(server: AcpServer, patience: Patience = QUICK, **options: Any) -> Client:
+    return Client(HttpTransport(server.url, patience=patience, **options))
 
 
 async def test_a_session_from_initialize_to_goodbye() -> None:
@@ -125,6 +127,30 @@ async def test_measured_an_answer_may_precede_its_202_and_come_on_any_stream() -
             server.on = answer_first
             answer = await client.ask("session/prompt", {"sessionId": "s1"})
             assert answer["result"]["stopReason"] == "end_turn"
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/prompt"])
+async def test_an_answer_on_the_connections_stream_does_not_overtake_what_comes_before_it_on_the_sessions(
+    method: str,
+) -> None:
+    """A history is replayed on one stream, and the answer that ends it comes on another."""
+
+    async def agent(connection: Connection, message: dict[str, Any]) -> None:
+        if message.get("method") != method:
+            return await plain_agent(connection, message)
+        connection.answer(message, {}, "")
+        for n in range(20):
+            connection.update(str(n))
+            await asyncio.sleep(0.01)
+        return None
+
+    async with AcpServer() as server:
+        server.agent = agent
+        async with open_to(server, patience=replace(QUICK, taken=2.0)) as client:
+            await client.begin()
+            answer = await client.ask(method, {"sessionId": "s1"})
+            assert client.texts == [str(n) for n in range(20)]
+            assert client.values[-1] == answer
 
 
 async def test_a_server_may_answer_in_the_body_as_well() -> None:
