@@ -38,7 +38,7 @@ log = logging.getLogger("hm_jupyter")
 STREAMS = 64
 """Sessions whose streams are kept open; a server that names more of them is not followed."""
 
-QUIET = 0.05
+QUIET = 0.1
 """Seconds without a word on a session's stream after which an answer that came on another one is not early."""
 
 REMEMBERED = 10_000
@@ -114,7 +114,7 @@ class HttpTransport(Transport):
         self._posts = Posts(self, self._client, self._spawn)
         try:
             status, _ = await self._knock()
-        except (httpx.TransportError, TransportError, OSError) as error:
+        except (httpx.RequestError, TransportError, OSError) as error:
             await self._client.aclose()
             self._state = "ended"
             if isinstance(error, TransportError):
@@ -233,7 +233,7 @@ class HttpTransport(Transport):
                     status, body = response.status_code, await read_some(response, self.max_message)
                     connection = response.headers.get(CONNECTION, "")
                     wait = retry_after(response.headers.get("retry-after"), self.wall_clock())
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 reason = endpoint.explain(error)
             except TransportError as error:
                 return self.fail(str(error))
@@ -315,10 +315,13 @@ class HttpTransport(Transport):
         answer that ends it comes on the connection's stream (ACP reference 10), which may be quicker."""
         loop = self._loop
         came = loop.time()
-        while loop.time() - came < self.patience.taken:
+        waited = 0.0
+        while waited < self.patience.taken:
             if stream.settled.is_set() and (not stream.open or loop.time() - max(stream.heard, came) >= QUIET):
                 break
             await asyncio.sleep(QUIET / 5)
+            if stream.session not in self._down:  # else it is being opened again, and has more to tell
+                waited += QUIET / 5
         self._opened().put([item])
 
     async def room(self) -> None:
@@ -389,7 +392,7 @@ class HttpTransport(Transport):
             await asyncio.sleep(self._recovery.delay(wait))
             try:
                 status, wait = await self._knock()
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 reason, wait = self._endpoint.explain(error), None
                 continue
             except TransportError as error:

@@ -138,7 +138,7 @@ class Stream:
                 if response.status_code == 200 and kind == "text/event-stream":
                     return await self._read(response)
                 return await self._refused(response, kind)
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             return hub.web.endpoint.explain(error), None
         except TransportError as error:  # a redirect to elsewhere
             hub.fail(str(error))
@@ -166,7 +166,7 @@ class Stream:
                 if step.waited and len(chunk) < SMALL:
                     await asyncio.sleep(PAUSE)
             self._lossy = False
-        except httpx.TransportError:
+        except httpx.RequestError:
             hub.arrived(self.session, decoder.end())
             raise
         finally:
