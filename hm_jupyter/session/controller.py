@@ -327,7 +327,7 @@ class Controller:
             raise gone_error(self.transcript.state.agent, self._exit or Exit())
         command = resolve(command, self.transcript)
         check(command, self.transcript, self.capabilities)
-        step = self.hosting.answer(command) or self.adapter.send(command)
+        step = self.hosting.answer(command) or self.adapter.send(self.decider.for_wire(command))
         waiter = self._waiters.add(command.id)
         self._sent(command, via, options)
         self._take(step)

@@ -13,7 +13,7 @@ from .. import commands as cmd
 from .. import events as ev
 from ..errors import HmError
 from ..transcript import PendingApproval, PendingQuestion
-from .policy import Policy, Ruling
+from .policy import REFUSES_ALL, Policy, Ruling
 from .runtime import beside
 from .state import pending_request
 
@@ -37,7 +37,7 @@ class Decider:
         self.thinking: set[str] = set()
         """The requests a function of the person's is deciding just now: nobody else is to be asked meanwhile."""
         self._refused: set[str] = set()  # requests refused because nobody can be asked
-        self._signatures: dict[str, tuple[Literal["you", "policy"], str]] = {}
+        self._signatures: dict[str, tuple[Literal["you", "policy"], str, str]] = {}
 
     # ---- what waits, just now --------------------------------------------------------------------------------------
 
@@ -159,15 +159,25 @@ class Decider:
 
     # ---- signatures ------------------------------------------------------------------------------------------------
 
+    def for_wire(self, command: cmd.Command) -> cmd.Command:
+        """The command as the agent gets it. Where a note would go as a message of its own, with a turn of its own, our set
+        phrases are kept for the record: an agent that asks again would be answered with another turn, and so on."""
+        if not isinstance(command, cmd.Approve) or self._controller.capabilities.deny_note != "next_message":
+            return command
+        return command.model_copy(update={"note": ""}) if command.note in (NOBODY, REFUSES_ALL) else command
+
     def sent(self, command: cmd.Approve | cmd.Answer, via: str) -> None:
-        """A decision goes out: remember who made it."""
-        self._signatures[command.request_id] = ("policy" if via == "policy" else "you", via)
+        """A decision goes out: remember who made it, and what was said to it."""
+        note = command.note if isinstance(command, cmd.Approve) else ""
+        self._signatures[command.request_id] = ("policy" if via == "policy" else "you", via, note)
 
     def signed(self, event: ev.ApprovalResolved | ev.QuestionResolved) -> Any:
         """The agent's word of a decision, with who made it where that was us."""
         signature = self._signatures.pop(event.request_id, None)
         if signature is None or event.by == "agent" or event.outcome in ("withdrawn", "interrupted"):
             return event  # the agent decided otherwise, or was faster
+        if isinstance(event, ev.ApprovalResolved) and not event.note:
+            return replace(event, by=signature[0], via=signature[1], note=signature[2])
         return replace(event, by=signature[0], via=signature[1])
 
 

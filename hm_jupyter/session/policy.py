@@ -15,6 +15,7 @@ from ..errors import UsageError
 from ..transcript import PendingApproval, PendingQuestion
 
 WORDS = ("ask", "edits", "all", "deny")
+REFUSES_ALL = "The policy for this session refuses every call that needs leave."
 
 Verdict = Union[bool, str, Mapping[str, Any], None]
 ApprovePolicy = Union[str, Callable[[PendingApproval], Verdict], Sequence[Verdict]]
@@ -79,7 +80,7 @@ class Policy:
             if self.approve == "all" or (self.approve == "edits" and request.category == "edit"):
                 return Ruling(True)
             if self.approve == "deny":
-                return Ruling(False, "The policy for this session refuses every call that needs leave.")
+                return Ruling(False, REFUSES_ALL)
             return None
         if callable(self.approve):
             return ruling(self.approve(request), request)

@@ -92,7 +92,9 @@ class AcpAdapter(Adapter, Handler):
         """What a command becomes on the wire. Raises ``NotSupported``, ``NotWaiting``, ``UsageError``."""
         step = Step()
         parts = self._link.parts
-        if parts is None or not self._link.ready:
+        if parts is not None and isinstance(command, (Approve, Answer)):
+            self._decide(command, step)  # an agent may ask before it opens a session
+        elif parts is None or not self._link.ready:
             if not isinstance(command, Abort) or parts is None:
                 raise NotSupported("The session is not open now; wait until the agent is there.")
             parts.turns.abort_later(step)  # the connection is being made again
@@ -102,8 +104,6 @@ class AcpAdapter(Adapter, Handler):
         elif isinstance(command, Abort):
             parts.turns.abort(step)
             step.events.append(CommandAnswered(command.id, True))
-        elif isinstance(command, (Approve, Answer)):
-            self._decide(command, step)
         else:
             parts.asks.ask(command, step)
         return self._link.tell(step)

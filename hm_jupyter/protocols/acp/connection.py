@@ -63,6 +63,7 @@ class Connection:
         self._version = version
         self._quirks = quirks
         self._inbox = Inbox()
+        self._number = 0  # of the connection: how often it was made again
         self._shown: Reconcile | None = None
         self._told: list[Event] = []  # what a replay has told in this step: it is known already
 
@@ -95,6 +96,15 @@ class Connection:
             self.parts.turns.state(update, step)
         else:
             self.parts.context.updates.update(session_id, update, step.events)
+            if update.get("sessionUpdate") == "config_option_update":
+                self._note_settings()
+
+    def _note_settings(self) -> None:
+        """What can be set is known from what the agent offers."""
+        assert self.parts is not None
+        settings = self.parts.context.updates.settings
+        self.can.set_mode, self.can.set_model = settings.modes, settings.models
+        self.can.effort, self.can.options = settings.effort, settings.options
 
     # ---- the handshake -----------------------------------------------------------------------------------------------
 
@@ -104,7 +114,11 @@ class Connection:
         self._initialize(self._version, step)
 
     def _initialize(self, version: Version, step: Step, *, last: bool = False) -> None:
+        number = self._number
+
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if number != self._number:
+                return  # of a connection that is gone
             found = judge(version, result, error, last=last)
             if isinstance(found, Again):
                 self._initialize(found.protocol, step, last=True)
@@ -121,7 +135,11 @@ class Connection:
     def _initialize_again(self, found: Agent, step: Step) -> None:
         """Once more with v1 fields alone; where that is refused, what was answered first holds."""
 
+        number = self._number
+
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if number != self._number:
+                return
             better = judge(1, result, error, last=True)
             self._agreed(better if isinstance(better, Agent) else found, step)
 
@@ -195,9 +213,7 @@ class Connection:
         context = self.parts.context
         context.session_id = session_id
         context.updates.result(result, told)
-        settings = context.updates.settings
-        self.can.set_mode, self.can.set_model = settings.modes, settings.models
-        self.can.effort, self.can.options = settings.effort, settings.options
+        self._note_settings()
         self.parts.life.settle(wanted, told, done, step)
 
     def _history(self, kept: list[dict[str, Any]], step: Step) -> None:
@@ -236,8 +252,11 @@ class Connection:
 
         What waited on the old one is answered by nobody any more: requests of ours have failed, dialogs come down (the agent
         asks again what it still wants to know), and whether the turn goes on is told by what the agent tells."""
+        self._number += 1
         self._inbox = Inbox()
         self._inbox.begin()
+        if self.parts is not None:
+            self.parts.life.stale = True
         if self.parts is None or not self.parts.context.session_id:
             self.parts, self.ready = None, False
             self._peer.forget(step)

@@ -41,6 +41,7 @@ class Lifecycle:
     ) -> None:
         self.context = context
         self.chosen = chosen or {}  # the settings made, in order
+        self.stale = False  # the connection is gone: what it opens or does not open means nothing any more
         self._opened = opened
         self._refused = refused
 
@@ -58,6 +59,8 @@ class Lifecycle:
             return
 
         def signed_in(result: Any, error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is not None:
                 self._refuse(f"signing in by {wanted!r} failed: {error.text}.", step, self.context.agent.auth)
             else:
@@ -93,6 +96,8 @@ class Lifecycle:
     def _new(self, step: Step) -> None:
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
             session_id = result.get("sessionId") if isinstance(result, dict) else None
+            if self.stale:
+                return
             if error is not None:
                 self._failed("session/new", error, step)
             elif not isinstance(session_id, str) or not session_id:
@@ -109,6 +114,8 @@ class Lifecycle:
             return
 
         def listed(found: list[dict[str, Any]], error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is not None:
                 self._failed("session/list", error, step)
             elif not found:
@@ -145,6 +152,8 @@ class Lifecycle:
             return
 
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is None:
                 self._opened(session_id, True, result, step)  # the result may well be null (pitfall 21)
             elif error.code == INVALID_PARAMS and "replayFrom" in params:
@@ -199,6 +208,8 @@ class Lifecycle:
             return
 
         def made(result: Any, error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is not None:
                 self._unsettled(wanted[0], error.text, step)
             self.settle(wanted[1:], told, done, step)

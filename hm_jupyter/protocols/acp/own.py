@@ -31,9 +31,9 @@ class Own:
         self._images: list[Image] = []
         self._settled = False  # it was told, or was an echo: its further pieces say nothing new
 
-    def sent(self, text: str) -> None:
-        """This prompt is on its way."""
-        self._sent.append((text, self._version == 1))
+    def sent(self, text: str, *, told: bool = False) -> None:
+        """This prompt is on its way. ``told``: whoever sends it has told that it was read."""
+        self._sent.append((text, told or self._version == 1))
         del self._sent[:-50]  # an agent that never sends them back
 
     def read(self, out: list[Event]) -> None:

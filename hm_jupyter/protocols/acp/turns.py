@@ -94,6 +94,7 @@ class Turns(ABC):
         dropped = self._drop(step)
         running = self.running
         if running is None:
+            self.context.cancel_waiting(step)  # asked for work that outlived its turn
             return
         if running.cancelled:
             self._give_up(running, dropped, step)
@@ -160,11 +161,12 @@ class Turns(ABC):
         self.running = Running(command.id)
         step.events.append(TurnStarted(command.id))
         context.updates.begin_turn(step.events)
-        if context.version == 1:  # in v2 the agent says itself that it has read it
-            shown = command.text if command.shown is None else command.shown
+        shown = command.text if command.shown is None else command.shown
+        told = context.version == 1 or shown != command.text  # else an agent of v2 says itself that it has read it
+        if told:
             step.events.append(MessageUpdated(f"sent:{command.id}", "user", shown, final=True))
         step.events.extend(NoticeRaised(text) for text in left_out)
-        context.updates.own_prompt(command.text)
+        context.updates.own_prompt(command.text, told=told)
         self._send(self.running, blocks, step)
 
     def _end(self, reason: StopReason, error: str, step: Step) -> None:

@@ -138,10 +138,34 @@ def test_a_loss_while_it_is_being_taken_up_begins_anew() -> None:
     lose(talk, LOADS)
     replay_v1(talk, "hi", "lost half-way")
     lose(talk, LOADS)
+    events = talk.told()
+    assert not any(isinstance(e, (TurnEnded, NoticeRaised)) for e in events) and LinkChanged(True) not in events
     replay_v1(talk, "hi", "whole")
     talk.answers("session/load", {})
     assert words(talk) == ["whole"]
     assert len(talk.told(TurnEnded)) == 1
+
+
+@pytest.mark.parametrize("when", ["initialize", "settings"])
+def test_a_loss_at_any_step_of_taking_it_up_begins_anew(when: str) -> None:
+    modes = {"currentModeId": "auto", "availableModes": [{"id": m, "name": m} for m in ("ask", "auto")]}
+    talk = Talk(mode="ask")
+    talk.answers("initialize", LOADS)
+    talk.answers("session/new", {"sessionId": "s1", "modes": modes})
+    talk.answers("session/set_mode", {})
+    talk.told()
+    if when == "initialize":
+        talk.take(talk.adapter.link_back(fresh=True))
+    else:
+        lose(talk, LOADS)
+        talk.answers("session/load", {"modes": modes})
+    talk.take(talk.adapter.link_back(fresh=True))
+    assert not talk.told(NoticeRaised)
+    talk.answers("initialize", LOADS)
+    talk.answers("session/load", {"modes": modes})
+    talk.answers("session/set_mode", {})
+    assert talk.told(LinkChanged)[-1] == LinkChanged(True)
+    talk.does(cmd.Prompt(text="on"))
 
 
 def test_tool_calls_that_ended_meanwhile_are_ended() -> None:
