@@ -184,22 +184,26 @@ class Agent:
 
     def load(self, params: Json) -> Json | None:
         """session/load: the whole history first."""
-        session = self._attached(params)
+        session = self._saved(params)
         if session is None:
             return None
-        session.replay(self.voice, self.args.replay)
+        with session.telling:
+            session.attach(self.peer)
+            session.replay(self.voice, self.args.replay)
         return self._opened(session, False)
 
     def resume(self, params: Json) -> Json | None:
         """session/resume: in v2 with the history, where that is asked for."""
-        session = self._attached(params)
+        session = self._saved(params)
         if session is None:
             return None
-        start = params.get("replayFrom")
-        if start is not None and self.voice.version == 2:
-            if start.get("type") != "start":
-                raise Refused(-32602, "Invalid params", {"details": "replayFrom"})
-            session.replay(self.voice, self.args.replay)
+        start = params.get("replayFrom") if self.voice.version == 2 else None
+        if start is not None and start.get("type") != "start":
+            raise Refused(-32602, "Invalid params", {"details": "replayFrom"})
+        with session.telling:
+            session.attach(self.peer)
+            if start is not None:
+                session.replay(self.voice, self.args.replay)
         if isinstance(self.voice, V2):
             if session.turn is None:
                 session.tell(self.voice.state("idle", stopReason="end_turn"))
@@ -250,16 +254,14 @@ class Agent:
             raise Refused(-32002, "Resource not found", {"sessionId": params["sessionId"]})
         return session
 
-    def _attached(self, params: Json) -> Session | None:
+    def _saved(self, params: Json) -> Session | None:
         _cwd(params)
         try:
-            session = self._session(params)
+            return self._session(params)
         except Refused as error:
             if self.args.any and error.code == -32002:
                 return None
             raise
-        session.attach(self.peer)
-        return session
 
     def _opened(self, session: Session, new: bool) -> Json:
         if session.peer is None:

@@ -34,6 +34,9 @@ class Session:
         self.queue: list[Turn] = []
         self.open: dict[Waiting, tuple[str, Json]] = {}
         self.lock = threading.Lock()
+        self.telling = (
+            threading.RLock()
+        )  # what is remembered and told, or replayed, is one thing: never both, never neither
         self.sticky_cancel = False
 
     def tell(self, update: Json, child: str = "") -> None:

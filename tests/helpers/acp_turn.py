@@ -80,21 +80,24 @@ class Turn:
         """The next piece of the answer. After a thought or a tool call it is a new message."""
         self._thought = ""
         self._message = self._message or self.session.fresh("m")
-        self.session.remember("agent", self._message, [text(said)])
-        self.tell(self.voice.chunk("agent", self._message, text(said)))
+        with self.session.telling:
+            self.session.remember("agent", self._message, [text(said)])
+            self.tell(self.voice.chunk("agent", self._message, text(said)))
 
     def show(self, block: Json) -> None:
         """Something in the answer that is no text."""
         self._message = self._message or self.session.fresh("m")
-        self.session.remember("agent", self._message, [block])
-        self.tell(self.voice.chunk("agent", self._message, block))
+        with self.session.telling:
+            self.session.remember("agent", self._message, [block])
+            self.tell(self.voice.chunk("agent", self._message, block))
 
     def think(self, said: str) -> None:
         """The next piece of a thought."""
         self._message = ""
         self._thought = self._thought or self.session.fresh("t")
-        self.session.remember("thought", self._thought, [text(said)])
-        self.tell(self.voice.chunk("thought", self._thought, text(said)))
+        with self.session.telling:
+            self.session.remember("thought", self._thought, [text(said)])
+            self.tell(self.voice.chunk("thought", self._thought, text(said)))
 
     def call(self, title: str, kind: str = "other", **fields: Any) -> str:
         """Begin a tool call; returns its id."""
