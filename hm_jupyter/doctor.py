@@ -104,6 +104,21 @@ def _program(name: str, missing: str) -> Finding:
     return Finding("ok", name, path) if path else Finding("note", name, "not on PATH", missing)
 
 
+def _agents() -> Finding:
+    """The agents of the catalog that are here, and whether the person's own list of agents can be read."""
+    from .catalog import catalog
+    from .errors import UsageError
+    from .found import look
+
+    try:
+        here = [f"{f.name} {f.version}".rstrip() for f in look(catalog()) if f.here]
+    except UsageError as error:
+        return Finding("bad", "agents", str(error), "mend that line; docs/acp.md tells what may stand there")
+    if not here:
+        return Finding("note", "agents", "none of those known by name is on PATH", "in a notebook: %hm agents")
+    return Finding("ok", "agents", ", ".join(here))
+
+
 def findings() -> Iterator[Finding]:
     """Everything there is to say, most important first."""
     from jupyter_core.paths import jupyter_config_path, jupyter_runtime_dir
@@ -115,6 +130,7 @@ def findings() -> Iterator[Finding]:
     yield _server(jupyter_config_path())
     yield _runtime(Path(jupyter_runtime_dir()) / "hm_jupyter")
     yield _program("hm", 'only for hm.connect("hm"); the built-in agent needs nothing')
+    yield _agents()
 
 
 def main() -> int:

@@ -100,3 +100,24 @@ def test_the_doctor_warns_of_a_socket_folder_that_others_can_read(tmp_path: Path
     assert doctor._runtime(tmp_path).level == "bad"
     tmp_path.chmod(0o700)
     assert doctor._runtime(tmp_path).level == "ok"
+
+
+def test_the_doctor_names_the_agents_that_are_here_and_a_list_of_ones_own_that_is_not_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hm_jupyter import catalog
+
+    file = tmp_path / "agents.toml"
+    monkeypatch.setattr(catalog, "own_file", lambda: file)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert doctor._agents().level == "note"
+    package = tmp_path / "lib" / "node_modules" / "@google" / "gemini-cli"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"name": "@google/gemini-cli", "version": "0.60.1"}')
+    (package / "gemini.js").write_text("#!/usr/bin/env node\n")
+    (package / "gemini.js").chmod(0o755)
+    (tmp_path / "gemini").symlink_to(package / "gemini.js")
+    assert doctor._agents().how == "gemini 0.60.1"
+    file.write_text("[agents.x]\ncomand = ['x']\n")
+    assert doctor._agents().level == "bad"
+    assert "agents.x.comand (line 2)" in doctor._agents().how

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 import hm_jupyter as hm
@@ -356,3 +357,29 @@ async def test_every_call_has_its_twin_for_async_code(tmp_path: Path):
     assert {"set_option", "cancel", "resume", "close_session", "delete_session", "sign_in", "sign_out", "call"} <= {
         *names
     }
+
+
+# ---- messages that wait ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["--v1", "--v2"])
+def test_a_prompt_is_over_when_what_waited_for_its_end_is_over_too(connect: Callable[..., Session], version: str):
+    s = connect(version)
+    verdicts = [{"allow": False, "note": "ask"}, {"allow": False, "note": "say only the tests"}]
+    turn = s.prompt("ask", approve=verdicts, unattended=True)
+    assert [t.text for t in s.turns][-1] == "only the tests"
+    assert turn.number == 1
+    assert turn.last.number == 3, "the policy of the prompt decided in the turn of its note too"
+    assert s.prompt("say free again", unattended=True).text == "free again"
+
+
+@pytest.mark.anyio
+async def test_a_steer_that_waits_for_the_end_is_waited_for_in_async_code_too(tmp_path: Path):
+    async with await hm.aconnect([*AGENT, "--v1"], cwd=tmp_path) as s:
+        turn = await s.astart("drip 5 0.02", unattended=True)
+        await s.asteer("say steered")
+        await anyio.to_thread.run_sync(turn.wait, 10)
+        await anyio.to_thread.run_sync(turn.last.wait, 10)
+        assert turn.following is not None
+        assert turn.last.text == "steered"
+        assert (await s.aprompt("say hello", unattended=True)).following is None

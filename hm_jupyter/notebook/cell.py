@@ -86,7 +86,10 @@ def run(
         display(_bundle(session, turn), raw=True)
     limit.check()
     _tell(outcome)
-    turn.raise_for_status()
+    following: Turn | None = turn
+    while following is not None:
+        following.raise_for_status()
+        following = following.following
     return turn
 
 
@@ -110,12 +113,15 @@ def show(session: Session, turn: Turn, view_of: Callable[..., HmWidget] | None =
 
 
 def _follow(session: Session, turn: Turn, view_of: Callable[..., HmWidget] | None, *, ask: bool) -> waiting.Outcome:
-    """Wait for the end of the turn, live while it runs where there is a view; an interrupt stops it."""
+    """Wait for the end of the turn and those that follow it, live where there is a view; an interrupt stops it."""
     live: LiveOutput | None = None
     try:
         if view_of is not None:
             live = LiveOutput(session, turn, view_of(session, turn=turn.number))
         outcome = waiting.wait_for(session, turn, ask=ask)
+        while outcome == "finished" and (following := turn.following) is not None:
+            turn = following  # a message that waited: it belongs to this cell too
+            outcome = waiting.wait_for(session, turn, ask=ask)
     except KeyboardInterrupt:  # before the wait began
         outcome = _stop(session, turn)
     if live is not None:
@@ -205,16 +211,20 @@ class LiveOutput:
 
     def freeze(self) -> None:
         """See to it that the output is static before the cell ends. Of a turn that still runs it becomes so later."""
-        if self._turn.done:
+        if self._turn.last.done:
             runtime().run(self._freeze)
 
     async def _freeze(self) -> None:
         """On the session thread, where nothing changes the transcript meanwhile; the second time does nothing."""
+        last = self._turn.last
+        if not last.done:  # a message that waited has begun another
+            last.when_done(lambda: runtime().spawn(self._freeze))
+            return
         widget, self._widget = self._widget, None
         if widget is None:
             return
         try:
-            bundle = freeze(self._session.transcript, self._turn.number, self._turn.number)
+            bundle = freeze(self._session.transcript, self._turn.number, last.number)
             self._context.run(update_display, bundle, raw=True, display_id=self._display_id)
         except Exception:  # the live view stays: better than an empty cell
             log.exception("the output of turn %s could not be frozen", self._turn.number)
@@ -245,7 +255,7 @@ def _without_view(session: Session, turn: Turn, where: host.Host) -> None:
 
 
 def _bundle(session: Session, turn: Turn) -> dict[str, Any]:
-    return runtime().call(freeze, session.transcript, turn.number, turn.number)
+    return runtime().call(freeze, session.transcript, turn.number, turn.last.number)
 
 
 # ---- the value of a magic --------------------------------------------------------------------------------------------

@@ -47,24 +47,21 @@ class AsyncCalls:
         if unattended is None:
             unattended = here is None
         loop = asyncio.get_running_loop()
-        ended = loop.create_future()
         until = None if timeout is None else loop.time() + timeout
         try:
             turn = await self.astart(
                 text, images=images, attach=attach, approve=approve, unattended=unattended, when_alone=when_alone
             )
-            turn.when_done(lambda: loop.call_soon_threadsafe(_settle, ended))
             if here is not None and not unattended:
                 here.show(self, turn)  # type: ignore[arg-type]  # the session is what this is mixed into
-            while not turn.done:
-                left = 0.25 if until is None else min(0.25, until - loop.time())
-                if left <= 0:
-                    turn.wait(0)
-                await asyncio.wait({ended}, timeout=left)  # wakes often: a sleeping loop misses an interrupt
+            following: Turn | None = turn
+            while following is not None:
+                await _ended(following, until)
+                following.raise_for_status()
+                following = following.following
         except asyncio.CancelledError:
             self.runtime.spawn(self._stop)
             raise
-        turn.raise_for_status()
         return turn
 
     async def astart(
@@ -255,6 +252,18 @@ class AsyncCalls:
         def _turn(self, number: int) -> Turn: ...
 
         def _waiting(self, call_id: str, kind: str) -> str: ...
+
+
+async def _ended(turn: Turn, until: float | None) -> None:
+    """Wait for the end of one turn; ``until``: the loop's time. Raises ``TimeoutError``."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    turn.when_done(lambda: loop.call_soon_threadsafe(_settle, ended))
+    while not turn.done:
+        left = 0.25 if until is None else min(0.25, until - loop.time())
+        if left <= 0:
+            turn.wait(0)
+        await asyncio.wait({ended}, timeout=left)  # wakes often: a sleeping loop misses an interrupt
 
 
 def _settle(future: asyncio.Future[None]) -> None:

@@ -66,7 +66,7 @@ class Controller:
         self._flood = Flood()
         self._waiters = Waiters()
         self._wakes = Wakes(self.start_soon, self._woken)
-        self._next_options = TurnOptions()
+        self._next_options: TurnOptions | None = None  # of the prompt that is to open the next turn
         self._opening = ""  # the prompt that opened the running turn, until the agent has taken it up
         self._ready = anyio.Event()
         self._gone = anyio.Event()
@@ -240,9 +240,7 @@ class Controller:
     def _after(self, event: ev.Event) -> None:
         number = self.transcript.state.turn
         if number and number not in self.watches:
-            self.watches[number] = Watch(number, self._next_options)
-            self._apply(State({"approve": (self._next_options.policy or self.decider.policy).name}))
-            self._next_options = TurnOptions()
+            self._watch(number)
         self.hosting.saw(event)
         if isinstance(event, ev.CommandAnswered):
             waiter = self._waiters.get(event.command_id)
@@ -259,6 +257,17 @@ class Controller:
             self._ended_well = True
         elif isinstance(event, (ev.ApprovalRequested, ev.QuestionRequested)):
             self.decider.requested(event.request_id)
+
+    def _watch(self, number: int) -> None:
+        """A turn began. One that a waiting message began, as the one before it ended, is decided as that one was."""
+        before = self.watches.get(number - 1)
+        follows = before is not None and not before.done.is_set()
+        options = self._next_options or (before.options if before is not None and follows else TurnOptions())
+        self._next_options = None
+        watch = self.watches[number] = Watch(number, options)
+        if before is not None and follows:
+            before.following = watch
+        self._apply(State({"approve": (options.policy or self.decider.policy).name}))
 
     def _publish(self) -> None:
         if self._batch:

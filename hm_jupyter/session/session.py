@@ -5,6 +5,7 @@ A thin face of the controller. It knows no protocol and no front-end.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -96,7 +97,7 @@ class Session(AsyncCalls, AgentCalls):
         when_alone: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Turn:
-        """Send a prompt and wait for the end of its turn.
+        """Send a prompt and wait for the end of its turn, and of those that follow it (:attr:`Turn.following`).
 
         ``images``: figures, Pillow images, arrays, bytes or paths (a prompt may be images alone). ``attach``: values
         or a mapping of names to values, written into the prompt as text. ``approve``: the policy for this turn alone
@@ -117,7 +118,12 @@ class Session(AsyncCalls, AgentCalls):
             )
             if here is not None and not unattended and timeout is None:
                 here.attend(self, turn)
-            return turn.wait(timeout)
+            until = None if timeout is None else time.monotonic() + timeout
+            following: Turn | None = turn
+            while following is not None:
+                following.wait(None if until is None else max(0.0, until - time.monotonic()))
+                following = following.following
+            return turn
         except KeyboardInterrupt:
             running = self.settled()  # the interrupt may have come before the agent took the prompt up
             if running is not None and not running.done:

@@ -40,6 +40,7 @@ class Watch:
     stderr: str = ""
     code: int | None = None
     callbacks: list[Callable[[], object]] = field(default_factory=list)
+    following: Watch | None = None
 
     def finish(self) -> None:
         """The turn is over: wake the waiters, and call each callback once, from whichever thread takes it."""
@@ -139,6 +140,21 @@ class Turn:
     def done(self) -> bool:
         """Is the turn over?"""
         return self._watch.done.is_set()
+
+    @property
+    def following(self) -> Turn | None:
+        """The turn that began as this one ended, of a message that had waited for that (a steer or a follow-up to an agent
+        that hears none while it works, the note of a denial); None when there is none."""
+        watch = self._watch.following
+        return None if watch is None else Turn(self._transcript, self._journal, watch, self._render)
+
+    @property
+    def last(self) -> Turn:
+        """The last of the turns that followed one another, so far; this one where none did."""
+        turn = self
+        while (following := turn.following) is not None:
+            turn = following
+        return turn
 
     def wait(self, timeout: float | None = None) -> Turn:
         """Wait until the turn is over; ``timeout`` in seconds. ``KeyboardInterrupt`` breaks the wait, not the turn.

@@ -58,7 +58,9 @@ def test_what_an_agent_offers_is_offered_and_decided_in_the_widget(
     frame.get_by_text("sent as the next message").wait_for()
     frame.get_by_role("button", name="Deny: Reject").click()
     notebook.wait_done(2, 20)
-    assert "only the tests" in notebook.frozen(2).first.inner_text()
+    said = notebook.frozen(2).first.inner_text()
+    assert "The person refused." in said
+    assert said.rstrip().endswith("only the tests"), "the note's own turn belongs to the cell"
 
     # a command of the agent's, completed; then stopped by keys
     notebook.run(3)
