@@ -171,7 +171,10 @@ def turn_html(view: TurnView, state: SessionState, *, times: bool = False, promp
     )
     opening = view.prompt
     parts.append('<div class="hm-log">')
-    shared = lambda e: wording.small(e) and getattr(e, "call_id", "") not in view.inner  # noqa: E731
+
+    def shared(entry: Entry) -> bool:
+        return wording.small(entry) and getattr(entry, "call_id", "") not in view.inner
+
     for run in runs(view.top, shared, 3):
         if len(run) > 1:
             parts.append(html_tool.steps_row(run, times=times))
