@@ -24,6 +24,7 @@ from .session.runtime import follow, runtime
 from .session.session import Session
 from .transports.base import Transport
 from .transports.stdio import StdioTransport
+from .version import __version__
 
 
 def connect(
