@@ -72,7 +72,9 @@ def transcripts(text: str, *, thorough: bool = True) -> Transcript:
         variants = [base, *(replace(base, **{name: value}) for name, value in literals(cls) if thorough)]
         if hasattr(base, "category"):
             categories = (
-                ("shell", "read", "edit", "search", "fetch", "ask", "plan", "other") if thorough else ("shell",)
+                ("shell", "read", "edit", "search", "fetch", "ask", "plan", "agent", "other")
+                if thorough
+                else ("shell",)
             )
             variants += [replace(base, category=c) for c in categories]
             variants += [replace(base, category=c, diffs=[], images=[]) for c in categories]

@@ -22,7 +22,11 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 SANS_IO = [
     *sorted((PACKAGE / "protocols").rglob("*.py")),
     *sorted((PACKAGE / "exports").rglob("*.py")),
-    *(PACKAGE / name for name in ("session/state.py", "session/reducer.py", "transports/lines.py")),
+    *(
+        PACKAGE / name
+        for name in ("session/state.py", "session/reducer.py", "transports/lines.py", "transports/sse.py")
+    ),
+    *(PACKAGE / f"transports/{name}.py" for name in ("chunked", "backoff")),
     *(PACKAGE / f"{name}.py" for name in ("events", "commands", "transcript", "errors")),
 ]
 
@@ -130,6 +134,7 @@ def test_everything_that_is_imported_is_declared_and_everything_declared_is_impo
     }
     # Not the kernel environment's business, or there whenever the code that imports it runs; each with its reason:
     elsewhere = {
+        "h11",  # httpx's, by way of httpcore
         "pydantic_core",  # pydantic's own, of the exact version it needs
         "ipykernel",  # a kernel that runs us is one, or is another one and we do without
         "comm",  # ipykernel's and anywidget's

@@ -18,7 +18,7 @@ def _name(view: TurnView) -> str:
 def _subtitle(state: SessionState, views: list[TurnView]) -> list[str]:
     parts = [state.agent, state.model, wording.number(sum(v.turn is not None for v in views), "turn")]
     used = state.usage.input + state.usage.output
-    parts += [wording.tokens(used) if used else "", wording.cost(state.usage.cost)]
+    parts += [wording.tokens(used) if used else "", wording.cost(state.usage.cost), *wording.standing(state)]
     return [p for p in parts if p]
 
 

@@ -43,7 +43,8 @@ def _say(inner: str, css: str = "") -> str:
 def _message(entry: MessageEntry) -> str:
     text = str(entry.text)
     cut = '<p class="hm-decided">(cut off here)</p>' if entry.interrupted else ""
-    return _say(prose.render(text) + cut) if text.strip() or cut else ""
+    pictures = html_tool.pictures(entry.images, "Picture from the agent")
+    return _say(prose.render(text) + pictures + cut) if text.strip() or pictures or cut else ""
 
 
 def _you(entry: UserEntry, *, with_text: bool = True) -> str:
@@ -59,7 +60,6 @@ def _you(entry: UserEntry, *, with_text: bool = True) -> str:
 
 def _question(entry: QuestionEntry) -> str:
     answered = entry.status == "answered"
-    labels = {c.value: c.label or c.value for c in entry.choices}
     title = safe.one_line(re.sub(r"[*_`#]", "", entry.text))
     choices = "".join(
         f"<li>{safe.markup(c.label or c.value)}{f' ({safe.markup(c.help)})' if c.help else ''}</li>"
@@ -67,8 +67,12 @@ def _question(entry: QuestionEntry) -> str:
     )
     asked = prose.render(entry.text) if title != entry.text.strip() else ""
     asked += f"<ul>{choices}</ul>" if choices else ""
-    said = wording.answer(entry) + (":" if answered else ".")
-    reply = f'<div class="hm-quote">{_words(labels.get(entry.answer, entry.answer))}</div>' if answered else ""
+    asked += f"<p>Address: <code>{safe.markup(entry.url, exact=True)}</code></p>" if entry.url else ""
+    asked += f"<p>Asked by {safe.markup(safe.one_line(entry.source), exact=True)}.</p>" if entry.source else ""
+    asked += f"<p>{safe.markup(wording.asked_for(entry))}</p>" if wording.asked_for(entry) else ""
+    replied = wording.reply(entry)
+    said = wording.answer(entry) + (":" if replied or (answered and not entry.url) else ".")
+    reply = f'<div class="hm-quote">{_words(replied)}</div>' if replied else ""
     body = f'<div class="hm-md">{asked}</div>' if asked else ""
     return html_tool.row(
         "ask hm-glyph",
@@ -81,19 +85,21 @@ def _question(entry: QuestionEntry) -> str:
     )
 
 
-_ITEM = {"done": ("check", "done"), "active": ("now", "now")}
+_ITEM = {"done": ("check", "done"), "active": ("now", "now"), "cancelled": ("off", "cancelled")}
 
 
 def _plan(entry: PlanEntry) -> str:
-    done = sum(i.get("status") == "done" for i in entry.items)
     items = "".join(
         f'<li{" class=hm-now" if i.get("status") == "active" else ""}>{icon(glyph)}<span><span class="hm-sr">({word}) </span>'
-        f"{_words(str(i.get('text', '')))}</span></li>"
+        f"{_words(str(i.get('text', '')))}{f' ({note})' if note else ''}</span></li>"
         for i in entry.items[:200]
         for glyph, word in [_ITEM.get(str(i.get("status")), ("todo", "to do"))]
+        for note in [wording.plan_note(i)]
     )
-    detail = f'<ul class="hm-plan">{items}</ul>' if items else ""
-    return html_tool.row("now hm-glyph", "Plan", f"{done} of {len(entry.items)} done", detail=detail, prose_target=True)
+    detail = f'<div class="hm-md">{prose.render(entry.markdown)}</div>' if entry.markdown.strip() else ""
+    detail += f'<ul class="hm-plan">{items}</ul>' if items else ""
+    glyph = "off hm-glyph" if entry.removed else "now hm-glyph"
+    return html_tool.row(glyph, "Plan", wording.plan_head(entry), detail=detail, prose_target=True)
 
 
 def _compaction(entry: CompactionEntry) -> str:
@@ -124,11 +130,11 @@ def _unknown(entry: UnknownEntry) -> str:
     )  # fmt: skip
 
 
-def _entry(entry: Entry, times: bool) -> str:
+def _entry(entry: Entry, times: bool, inner: html_tool.Inner) -> str:
     if isinstance(entry, MessageEntry):
         return _message(entry)
     if isinstance(entry, ToolEntry):
-        return html_tool.tool_row(entry, times=times)
+        return html_tool.tool_row(entry, times=times, inner=inner)
     if isinstance(entry, ThoughtEntry):
         return html_tool.thought_row(entry, times=times)
     if isinstance(entry, UserEntry):
@@ -165,13 +171,14 @@ def turn_html(view: TurnView, state: SessionState, *, times: bool = False, promp
     )
     opening = view.prompt
     parts.append('<div class="hm-log">')
-    for run in runs(view.entries, wording.small, 3):
+    shared = lambda e: wording.small(e) and getattr(e, "call_id", "") not in view.inner  # noqa: E731
+    for run in runs(view.top, shared, 3):
         if len(run) > 1:
             parts.append(html_tool.steps_row(run, times=times))
         elif run[0] is opening and isinstance(run[0], UserEntry):
             parts.append(_you(run[0], with_text=prompt))
         else:
-            parts.append(_entry(run[0], times))
+            parts.append(_entry(run[0], times, view.inner))
     return "".join([*parts, _ending(view), "</div>"])
 
 

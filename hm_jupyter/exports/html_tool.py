@@ -5,6 +5,8 @@ A row's text reads as a sentence where classes and drawings are gone: separators
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..events import Image
 from ..transcript import Entry, ThoughtEntry, ToolEntry
 from . import ansi, diffs, images, prose, safe, wording
@@ -94,6 +96,12 @@ def _given(tool: ToolEntry) -> str:
     return f'<div class="hm-well"><pre class="hm-pre hm-out">{shown}{more}</pre></div>'
 
 
+def _places(tool: ToolEntry) -> str:
+    where = wording.places(tool)
+    shown = ", ".join(f"<code>{safe.markup(at, exact=True)}</code>" for at in where)
+    return f'<div class="hm-decided">At {shown}</div>' if where else ""
+
+
 _GLYPHS = {"completed": "check hm-glyph", "failed": "cross hm-glyph-bad", "running": "todo hm-glyph"}
 
 
@@ -102,8 +110,14 @@ def stat(added: int, removed: int) -> str:
     return f'<span class="hm-ok-text">+{added:,}</span> <span class="hm-bad-text">−{removed:,}</span>'
 
 
-def tool_row(tool: ToolEntry, *, times: bool = False) -> str:
-    """A tool call. Edits and denials are open; a failed call stays closed, with its exit code in the row."""
+Inner = Mapping[str, list[ToolEntry]]
+
+
+def tool_row(tool: ToolEntry, *, times: bool = False, inner: Inner | None = None) -> str:
+    """A tool call. Edits and denials are open; a failed call stays closed, with its exit code in the row.
+
+    ``inner``: the calls of sub-agents (:attr:`.view.TurnView.inner`); they stand inside its row.
+    """
     state, change, code = wording.label(tool), wording.change(tool), wording.exit_code(tool)
     sentence = wording.decision(tool)
     text = str(tool.output)
@@ -116,6 +130,9 @@ def tool_row(tool: ToolEntry, *, times: bool = False) -> str:
         meta.append('<span class="hm-bad-text">failed</span>')
     if tool.status not in ("completed", "failed"):
         meta.append(state)
+    calls = (inner or {}).get(tool.call_id, [])
+    if calls:
+        meta.append(wording.number(len(calls), "call"))
     if times and wording.spent(tool):
         meta.append(wording.spent(tool))
     if len(text) > 400 and code is None and text.strip().count("\n") >= FOLD_OVER and tool.status == "completed":
@@ -125,6 +142,8 @@ def tool_row(tool: ToolEntry, *, times: bool = False) -> str:
         if sentence and wording.asked_of_person(tool)
         else "",
         _given(tool),
+        _places(tool),
+        f'<div class="hm-nest">{"".join(tool_row(c, times=times, inner=inner) for c in calls)}</div>' if calls else "",
         "".join(diffs.markup(f) for f in change.files),
         output(text) if text.strip() and not (tool.diffs and tool.status == "completed") else "",
         pictures(tool.images),

@@ -16,7 +16,9 @@ from .view import Turns, model_name, ready, rewrite, shortener, wanted
 MIME = "application/vnd.hm-jupyter.transcript+json"
 VERSION = 1
 _CLOCK = frozenset(("at", "started", "ended", "since"))
-_STATE = ("agent", "title", "mode", "provider", "model", "effort", "usage")
+_STATE = (
+    "agent", "title", "mode", "provider", "model", "effort", "usage", "turn", "context", "context_size", "spent"
+)  # fmt: skip
 
 
 def _timeless(entry: Entry) -> Entry:
@@ -29,8 +31,9 @@ def _counted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     calls: dict[str, str] = {}
     for n, entry in enumerate(entries, 1):
         entry["id"] = f"e{n}"
-        if "call_id" in entry:
-            entry["call_id"] = calls.setdefault(str(entry["call_id"]), f"c{len(calls) + 1}")
+        for name in ("call_id", "parent"):
+            if entry.get(name):
+                entry[name] = calls.setdefault(str(entry[name]), f"c{len(calls) + 1}")
     return entries
 
 

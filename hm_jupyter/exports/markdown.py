@@ -6,6 +6,8 @@ Written from our own words, from code spans and fences, and from the agent's mar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..events import Image
 from ..transcript import (
     CompactionEntry,
@@ -27,6 +29,7 @@ from .text import BRIEF, fold, output_lines
 from .view import Turns, TurnView, select, state_of
 
 Block = list[str]  # the lines of one markdown block
+Inner = Mapping[str, list[ToolEntry]]
 
 
 def _quote(words: str) -> Block:
@@ -41,7 +44,7 @@ def _pictures(pics: list[Image], embed: bool, what: str = "Figure") -> list[Bloc
     return out
 
 
-def _tool(tool: ToolEntry, limit: int, times: bool, embed: bool) -> list[Block]:
+def _tool(tool: ToolEntry, limit: int, times: bool, embed: bool, inner: Inner) -> list[Block]:
     change, exit_code = wording.change(tool), wording.exit_code(tool)
     facts = (
         [f"+{change.added} −{change.removed}"] if tool.diffs else [f"exit {exit_code}"] if exit_code is not None else []
@@ -57,6 +60,9 @@ def _tool(tool: ToolEntry, limit: int, times: bool, embed: bool) -> list[Block]:
     if sentence and (wording.asked_of_person(tool) or limit > BRIEF):
         head += ": " + text(safe.plain(" ".join(sentence.split()), exact=True))
     out: list[Block] = [["- " + head]]
+    for call in inner.get(tool.call_id, []):
+        # a list in a list: each line two spaces further in, which is where the item's text begins
+        out += [[("  " + s).rstrip() for s in block] for block in _tool(call, limit, times, embed, inner)]
     command = wording.command(tool)
     if "\n" in command or len(command) > 200:
         out.append(fence("\n".join(fold(safe.plain(command, exact=True).strip("\n").split("\n"), limit)), "bash"))
@@ -68,6 +74,9 @@ def _tool(tool: ToolEntry, limit: int, times: bool, embed: bool) -> list[Block]:
     lines = output_lines(str(tool.output), limit) if shows and not (tool.diffs and tool.status == "completed") else []
     if lines:
         out.append(fence("\n".join(lines), "text"))
+    where = wording.places(tool) if limit > BRIEF else []
+    if where:
+        out.append(["At " + ", ".join(code(at, exact=True) for at in where)])
     return out + _pictures(tool.images, embed)
 
 
@@ -81,7 +90,6 @@ def _user(entry: UserEntry, embed: bool, with_text: bool = True) -> list[Block]:
 
 
 def _question(entry: QuestionEntry) -> list[Block]:
-    labels = {c.value: c.label or c.value for c in entry.choices}
     out: list[Block] = [["**The agent asked:**"], ["> " + s if s else ">" for s in markdown(entry.text).split("\n")]]
     if entry.choices:
         out.append(
@@ -90,31 +98,47 @@ def _question(entry: QuestionEntry) -> list[Block]:
                 for c in entry.choices[:50]
             ]
         )
-    if entry.status == "answered":
-        return [*out, [f"**{wording.answer(entry)}:**"], _quote(labels.get(entry.answer, entry.answer))]
+    if entry.url:
+        out.append([f"Address: {code(entry.url, exact=True)}"])
+    if entry.source:
+        out.append([f"Asked by {text(safe.plain(safe.one_line(entry.source), exact=True))}."])
+    if wording.asked_for(entry):
+        out.append([text(wording.asked_for(entry))])
+    reply = wording.reply(entry)
+    if reply or (entry.status == "answered" and not entry.url):
+        return [*out, [f"**{wording.answer(entry)}:**"], _quote(reply)]
     return [*out, [f"*{wording.answer(entry)}.*"]]
 
 
-def _entry(entry: Entry, limit: int, times: bool, embed: bool) -> list[Block]:
+def _plan(entry: PlanEntry) -> list[Block]:
+    boxes = {"done": "[x]", "active": "[ ] (now)", "cancelled": "[ ] (cancelled)"}
+    items = []
+    for item in entry.items[:200]:
+        status, note = str(item.get("status")), wording.plan_note(item)
+        words = text(" ".join(str(item.get("text", "")).split()))
+        behind = f" ({note})" if note and note != "cancelled" else ""
+        items.append(f"- {boxes.get(status, '[ ]')} {words}{behind}")
+    prose = markdown(entry.markdown).split("\n") if entry.markdown.strip() else []
+    head = f"**Plan** ({wording.plan_head(entry)})" if entry.removed else "**Plan**"
+    return [[head], *([prose] if prose else []), *([items] if items else [])]
+
+
+def _entry(entry: Entry, limit: int, times: bool, embed: bool, inner: Inner) -> list[Block]:
     if isinstance(entry, MessageEntry):
         said = [markdown(str(entry.text)).split("\n")] if str(entry.text).strip() else []
+        said += _pictures(entry.images, embed, "Picture from the agent")
         return said + ([["*(cut off here)*"]] if entry.interrupted else [])
     if isinstance(entry, ToolEntry):
-        return _tool(entry, limit, times, embed)
+        return _tool(entry, limit, times, embed, inner)
     if isinstance(entry, ThoughtEntry):
-        inner = markdown(str(entry.text)).split("\n") if limit > BRIEF and entry.text else []
-        return [["- **Thought**"], *([[("> " + s).rstrip() for s in inner]] if inner else [])]
+        lines = markdown(str(entry.text)).split("\n") if limit > BRIEF and entry.text else []
+        return [["- **Thought**"], *([[("> " + s).rstrip() for s in lines]] if lines else [])]
     if isinstance(entry, UserEntry):
         return _user(entry, embed)
     if isinstance(entry, QuestionEntry):
         return _question(entry)
     if isinstance(entry, PlanEntry):
-        boxes = {"done": "[x]", "active": "[ ] (now)"}
-        items = [
-            f"- {boxes.get(str(i.get('status')), '[ ]')} {text(' '.join(str(i.get('text', '')).split()))}"
-            for i in entry.items[:200]
-        ]
-        return [["**Plan**"], *([items] if items else [])]
+        return _plan(entry)
     if isinstance(entry, CompactionEntry):
         head = "- **Summarised the conversation so far**" + ("" if entry.status == "done" else f" ({entry.status})")
         body = entry.error or (entry.summary if limit > BRIEF else "")
@@ -149,15 +173,20 @@ def turn_blocks(
         head, *rest = [text(p) for p in wording.headline(view, state, times=times)]
         out.append([" · ".join([f"**{head}**", *rest])])
     opening = view.prompt
-    for entry in view.entries:
+    for entry in view.top:
         if entry is opening and isinstance(entry, UserEntry):
             out += _user(entry, embed, prompt)
         else:
-            out += _entry(entry, limit, times, embed)
+            out += _entry(entry, limit, times, embed, view.inner)
     first, rest_of = wording.ending(view)
     if first:
         out.append([f"**{first}** {text(' '.join(rest_of.split()))}".rstrip()])
     return [b for b in out if b]
+
+
+def _row(block: Block) -> bool:
+    """Is it a call or a thought that needs one line, and not an item of a plan?"""
+    return len(block) == 1 and block[0].lstrip(" ").startswith("- **")
 
 
 def join(blocks: list[Block]) -> str:
@@ -165,7 +194,7 @@ def join(blocks: list[Block]) -> str:
     out: list[str] = []
     before: Block = []
     for block in blocks:
-        together = len(block) == 1 and len(before) == 1 and block[0].startswith("- ") and before[0].startswith("- ")
+        together = _row(block) and _row(before)
         if out and not together:
             out.append("")
         out += block

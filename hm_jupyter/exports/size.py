@@ -25,7 +25,7 @@ from ..transcript import (
     to_json,
 )  # fmt: skip
 from . import diffs
-from .view import Turns, wanted
+from .view import LEFT_OUT, Turns, wanted
 
 TOTAL = 1_000_000
 """Characters all long texts of one cell may have together."""
@@ -61,7 +61,7 @@ def within(transcript: Transcript, turns: Turns = None, *, whole_diffs: bool = T
                 f"{cut.left:,} characters of this {what} were left out of the cell. The whole is in {where}, and "
                 "%hm export session.jsonl (or s.export) writes it to a file."
             )
-            out[f"{entry.id}:left-out"] = NoticeEntry(f"{entry.id}:left-out", entry.turn, text, "info")
+            out[entry.id + LEFT_OUT] = NoticeEntry(entry.id + LEFT_OUT, entry.turn, text, "info")
     names = _Cut(NAMES, True)
     state = names.value(replace(transcript.state, pending=[]))
     return Transcript(state if names.changed else transcript.state, out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..transcript import (
     CompactionEntry,
@@ -50,7 +50,9 @@ def _prose(text: str) -> list[str]:
     return [safe.plain(line).rstrip() for line in text.strip("\n").split("\n")]
 
 
-def _tool(tool: ToolEntry, limit: int, times: bool) -> Iterator[str]:
+def _tool(
+    tool: ToolEntry, limit: int, times: bool, inner: Mapping[str, list[ToolEntry]] | None = None
+) -> Iterator[str]:
     change, code = wording.change(tool), wording.exit_code(tool)
     facts = [f"+{change.added} -{change.removed}"] if tool.diffs else [f"exit {code}"] if code is not None else []
     if tool.status != "completed" and not (tool.status == "failed" and code is not None):
@@ -73,7 +75,11 @@ def _tool(tool: ToolEntry, limit: int, times: bool) -> Iterator[str]:
     shows = tool.status == "failed" or tool.category == "shell" or limit > BRIEF
     if shows and not (tool.diffs and tool.status == "completed"):
         yield from _indent(output_lines(str(tool.output), limit), "    | ")
+    if limit > BRIEF and wording.places(tool):
+        yield f"    At {safe.plain(', '.join(wording.places(tool)), exact=True)}"
     yield from (f"    [{images.caption(i)}]" for i in tool.images)
+    for call in (inner or {}).get(tool.call_id, []):
+        yield from _indent(list(_tool(call, limit, times, inner)))
 
 
 def _user(entry: UserEntry, with_text: bool = True) -> Iterator[str]:
@@ -94,20 +100,35 @@ def _question(entry: QuestionEntry) -> Iterator[str]:
         yield f"    - {safe.plain(choice.label or choice.value)}" + (
             f" ({safe.plain(choice.help)})" if choice.help else ""
         )
-    labels = {c.value: c.label or c.value for c in entry.choices}
-    reply = labels.get(entry.answer, entry.answer)
-    yield from _indent(
-        _prose(f"{wording.answer(entry)}: {reply}" if entry.status == "answered" else wording.answer(entry) + ".")
-    )
+    if entry.url:
+        yield f"    Address: {safe.plain(entry.url, exact=True)}"
+    if entry.source:
+        yield f"    Asked by {safe.plain(safe.one_line(entry.source), exact=True)}."
+    if wording.asked_for(entry):
+        yield f"    {safe.plain(wording.asked_for(entry))}"
+    reply = wording.reply(entry)
+    said = wording.answer(entry)
+    yield from _indent(_prose(f"{said}:\n{reply}" if "\n" in reply else f"{said}: {reply}" if reply else f"{said}."))
 
 
-def _entry(entry: Entry, limit: int, times: bool) -> Iterator[str]:
+def _plan(entry: PlanEntry) -> Iterator[str]:
+    head = wording.plan_head(entry)
+    yield f"Plan ({head})" if entry.removed else "Plan"
+    yield from _indent(_prose(entry.markdown) if entry.markdown.strip() else [])
+    for item in entry.items[:200]:
+        mark = {"done": "x", "active": ">", "cancelled": "-"}.get(str(item.get("status")), " ")
+        note = wording.plan_note(item)
+        yield f"    [{mark}] {safe.plain(safe.one_line(str(item.get('text', ''))))}" + (f" ({note})" if note else "")
+
+
+def _entry(entry: Entry, limit: int, times: bool, inner: Mapping[str, list[ToolEntry]]) -> Iterator[str]:
     if isinstance(entry, MessageEntry):
         yield from _prose(str(entry.text)) if entry.text else []
+        yield from (f"[{images.caption(i, 'Picture from the agent')}]" for i in entry.images)
         if entry.interrupted:
             yield "(cut off here)"
     elif isinstance(entry, ToolEntry):
-        yield from _tool(entry, limit, times)
+        yield from _tool(entry, limit, times, inner)
     elif isinstance(entry, ThoughtEntry):
         yield "+ Thought"
         if limit > BRIEF:
@@ -117,10 +138,7 @@ def _entry(entry: Entry, limit: int, times: bool) -> Iterator[str]:
     elif isinstance(entry, QuestionEntry):
         yield from _question(entry)
     elif isinstance(entry, PlanEntry):
-        yield "Plan"
-        for item in entry.items[:200]:
-            mark = {"done": "x", "active": ">"}.get(str(item.get("status")), " ")
-            yield f"    [{mark}] {safe.plain(safe.one_line(str(item.get('text', ''))))}"
+        yield from _plan(entry)
     elif isinstance(entry, CompactionEntry):
         yield "+ Summarised the conversation so far" + ("" if entry.status == "done" else f" ({entry.status})")
         yield from _indent(
@@ -143,11 +161,11 @@ def turn_lines(
     if view.turn:
         out += [safe.plain(" · ".join(wording.headline(view, state, times=times)), exact=True), ""]
     opening, row_before = view.prompt, False
-    for entry in view.entries:
+    for entry in view.top:
         if entry is opening and isinstance(entry, UserEntry):
             lines = list(_user(entry, prompt))
         else:
-            lines = list(_entry(entry, limit, times))
+            lines = list(_entry(entry, limit, times, view.inner))
         row = isinstance(entry, (ToolEntry, ThoughtEntry)) and len(lines) == 1
         if lines:
             if out and out[-1] and not (row and row_before):

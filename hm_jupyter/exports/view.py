@@ -13,12 +13,24 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, Union, cast
 
 from ..events import Image
-from ..transcript import Entry, QuestionEntry, Rope, SessionState, ToolEntry, Transcript, TurnEntry, UserEntry
+from ..transcript import (
+    Entry,
+    NoticeEntry,
+    QuestionEntry,
+    Rope,
+    SessionState,
+    ToolEntry,
+    Transcript,
+    TurnEntry,
+    UserEntry,
+)  # fmt: skip
 from . import safe
 
 T = TypeVar("T")
 Turns = Union[int, tuple[int, int], None]  # one turn, first and last, or all of the session
 _ABSOLUTE = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.+@-][\w.+@ -]*)+\Z")
+DEEPEST = 4  # sub-agents within sub-agents that are nested; the rest stand by themselves
+LEFT_OUT = ":left-out"  # how the ids of our notes about cut entries end: each is about another entry
 _DEPTH = 60  # levels of an agent's JSON that are shown
 
 
@@ -29,6 +41,14 @@ class TurnView:
     number: int
     turn: TurnEntry | None = None
     entries: list[Entry] = field(default_factory=list)
+    inner: dict[str, list[ToolEntry]] = field(default_factory=dict)
+    """The calls of each sub-agent, by the id of the call it is; all of them are among ``entries`` too."""
+
+    @property
+    def top(self) -> list[Entry]:
+        """The entries that are not calls of a sub-agent."""
+        inside = {id(call) for calls in self.inner.values() for call in calls}
+        return [e for e in self.entries if id(e) not in inside]
 
     @property
     def tools(self) -> list[ToolEntry]:
@@ -94,6 +114,7 @@ def ready(entry: Entry, shorten: Callable[[str], str]) -> Entry:
             copy.input, copy.title = rewrite(entry.input, safe.clean), safe.clean(entry.title)
         if entry.decision and copy.decision:
             copy.decision.rule, copy.decision.note = safe.clean(entry.decision.rule), safe.clean(entry.decision.note)
+            copy.decision.option = safe.clean(entry.decision.option)
     return copy
 
 
@@ -125,14 +146,42 @@ def select(transcript: Transcript, turns: Turns = None) -> list[TurnView]:
             view.turn = copy
         else:
             view.entries.append(copy)
-    return [_without_doubles(views[n]) for n in sorted(views)]
+    for view in views.values():
+        _without_doubles(view)
+        _nest(view)
+    return [views[n] for n in sorted(views)]
 
 
-def _without_doubles(view: TurnView) -> TurnView:
-    """A question is shown as a question, not also as the tool call that asked it."""
+def _without_doubles(view: TurnView) -> None:
+    """A question is shown as a question, not also as the tool call that asked it; the same notice is shown once."""
     asked = {e.call_id for e in view.entries if isinstance(e, QuestionEntry)}
-    view.entries = [e for e in view.entries if not (isinstance(e, ToolEntry) and e.call_id in asked and not e.diffs)]
-    return view
+    notices: dict[tuple[str, str], list[NoticeEntry]] = {}
+    kept: list[Entry] = []
+    for entry in view.entries:
+        if isinstance(entry, NoticeEntry) and not entry.id.endswith(LEFT_OUT):
+            same = notices.setdefault((entry.text, entry.detail), [])
+            same.append(entry)
+            if len(same) > 1:
+                continue
+        elif isinstance(entry, ToolEntry) and entry.call_id in asked and not entry.diffs:
+            continue
+        kept.append(entry)
+    for first, *again in notices.values():
+        if again:
+            first.text = f"{first.text} (Said {len(again) + 1} times.)"
+    view.entries = kept
+
+
+def _nest(view: TurnView) -> None:
+    """Find out which calls are those of a sub-agent. Who names itself, or goes in a circle, stands by itself."""
+    calls = {t.call_id: t for t in view.tools}
+    for tool in view.tools:
+        parent = calls.get(tool.parent)
+        above, depth = parent, 0
+        while above is not None and above is not tool and depth < DEEPEST:
+            above, depth = calls.get(above.parent), depth + 1
+        if parent is not None and above is None and calls[tool.call_id] is tool:  # of two with one id the last
+            view.inner.setdefault(parent.call_id, []).append(tool)
 
 
 def runs(entries: Iterable[Entry], belongs: Callable[[Entry], bool], least: int) -> list[list[Entry]]:

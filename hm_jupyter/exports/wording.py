@@ -14,6 +14,7 @@ from ..events import FileDiff, Usage
 from ..transcript import (
     Decision,
     Entry,
+    PlanEntry,
     QuestionEntry,
     SessionState,
     ThoughtEntry,
@@ -32,10 +33,11 @@ VERBS = {
     "fetch": "Fetch",
     "ask": "Ask",
     "plan": "Plan",
+    "agent": "Sub-agent",
 }
 _LABELS = {
     "completed": "finished", "failed": "failed", "denied": "denied", "skipped": "skipped", "interrupted": "interrupted",
-    "running": "running", "pending": "not started", "drafting": "not started",
+    "running": "running", "paused": "paused", "pending": "not started", "drafting": "not started",
 }  # fmt: skip
 _EXIT = re.compile(
     r"^\W{0,8}(?:command )?(?:exit(?:ed)?(?: with)?(?: code| status)?)[ :=]{1,3}(-?\d{1,10})\W{0,8}$", re.I
@@ -121,6 +123,15 @@ def command(tool: ToolEntry) -> str:
     return _field(tool.input, "command", "cmd", "script") or tool.title
 
 
+def _bare(title: str, verb: str) -> str:
+    """A title without the verb that stands before it, and without the marks of code around the whole of it."""
+    if not verb or title.lower() == verb.lower():
+        return "" if verb else title
+    if title.lower().startswith(verb.lower() + " "):
+        title = title[len(verb) + 1 :].strip()
+    return title[1:-1] if len(title) > 2 and title[0] == title[-1] == "`" and "`" not in title[1:-1] else title
+
+
 def target(tool: ToolEntry) -> str:
     """What it did it to: command, path, pattern, address; else the agent's title for it."""
     if tool.category == "shell":
@@ -137,7 +148,9 @@ def target(tool: ToolEntry) -> str:
         found = _field(given, "url", "uri")
     else:
         found = ""
-    title = relative(tool.title)
+    title = relative(_bare(tool.title, VERBS.get(tool.category, "")))
+    if not found and title in ("", tool.name) and tool.locations:
+        return _named(tool.locations)
     if found or (title and title != tool.name):
         return found or title
     if isinstance(given, str):
@@ -225,11 +238,28 @@ def _allowed(tool: ToolEntry, d: Decision) -> str:
             out += f" Left alone: {_named(left)}."
     else:
         out = f"{who} it."
-    if d.for_session:
+    if d.option:
+        out += _chosen(d)
+    elif d.for_session:
         out = out[:-1] + (f" for this session, by the rule {d.rule}." if d.rule else " for this session.")
     if d.edited:
         out += f" You edited {_named(d.edited)} first."
     return out
+
+
+def _chosen(d: Decision) -> str:
+    """Which of the agent's options it was, in the agent's words, and that it lasts."""
+    if not d.option:
+        return ""
+    who = "It chose" if d.by == "policy" else "You chose"
+    return f" {who}: {quoted(safe.one_line(d.option))}" + (", which lasts beyond this call." if d.for_session else ".")
+
+
+def places(tool: ToolEntry) -> list[str]:
+    """Where it was at work, as far as its row does not say so."""
+    said, paths = target(tool), [relative(d.path) for d in tool.diffs]
+    where = [relative(at) for at in tool.locations[:50]]
+    return [at for at in where if at not in said and not any(at == p or at.startswith(p + ":") for p in paths)]
 
 
 def decision(tool: ToolEntry) -> str:
@@ -246,7 +276,7 @@ def decision(tool: ToolEntry) -> str:
             # also for a stop while it waited, which is no rule: the note says why
             "agent": "The agent’s rules refused it" if d.rule else "The agent refused it",
         }[d.by]
-        return f"{out}: {quoted(d.note)}" if d.note.strip() else out + "."
+        return (f"{out}: {quoted(d.note)}" if d.note.strip() else out + ".") + _chosen(d)
     elif d.outcome == "withdrawn":
         out = "The agent withdrew its request before you decided."
     else:
@@ -265,6 +295,8 @@ def asked_of_person(tool: ToolEntry) -> bool:
 
 def answer(question: QuestionEntry) -> str:
     """What became of a question, without the answer's text."""
+    if question.url and question.by == "you" and question.status in ("answered", "skipped"):
+        return "You agreed to open it" if question.status == "answered" else "You declined"
     if question.status == "answered":
         return {
             "you": "You answered",
@@ -276,6 +308,39 @@ def answer(question: QuestionEntry) -> str:
         "withdrawn": "The agent withdrew its question",
         "interrupted": "Not answered: the turn ended first",
     }.get(question.status, "Not answered yet")
+
+
+def reply(question: QuestionEntry) -> str:
+    """The answer's text, by the label of the choice where it is one; "" where there is none to show."""
+    if question.status != "answered" or (question.url and question.answer == question.url):
+        return ""
+    return {c.value: c.label or c.value for c in question.choices}.get(question.answer, question.answer)
+
+
+def asked_for(question: QuestionEntry) -> str:
+    """What a form that was not answered asked for; the answer names the fields itself."""
+    if question.status == "answered" or not question.form:
+        return ""
+    return "Asked for: " + ", ".join(safe.one_line(f.title or f.name, 80) for f in question.form[:50]) + "."
+
+
+# ---- plans ---------------------------------------------------------------------------------------------------------------
+
+
+def plan_head(plan: PlanEntry) -> str:
+    """ "2 of 4 done", and that it was withdrawn; "" for one in prose."""
+    kept = [i for i in plan.items if i.get("status") != "cancelled"]
+    done = sum(i.get("status") == "done" for i in kept)
+    parts = [f"{done} of {len(kept)} done" if kept else "", "withdrawn by the agent" if plan.removed else ""]
+    return ", ".join(p for p in parts if p)
+
+
+def plan_note(item: dict[str, str]) -> str:
+    """What is to be said of an item behind its text: that it was cancelled, or how urgent it is while it is open."""
+    status, priority = item.get("status"), item.get("priority")
+    if status == "cancelled":
+        return "cancelled"
+    return f"{priority} priority" if priority in ("high", "low") and status != "done" else ""
 
 
 def sent(message: UserEntry) -> str:
@@ -309,7 +374,20 @@ def headline(view: TurnView, state: SessionState, *, times: bool = False) -> lis
         parts.append(tokens(usage.input + usage.output))
     if usage.cost is not None:
         parts.append(cost(usage.cost))
+    if turn is not None and turn.turn == state.turn:  # what is known is how it stands now
+        parts += standing(state)
     return [safe.one_line(p, 80) for p in parts if p]
+
+
+def standing(state: SessionState) -> list[str]:
+    """How full the context is and what the session has cost, where the agent says so."""
+    parts = []
+    if state.context is not None and state.context_size:
+        percent = min(100, max(0, round(100 * state.context / state.context_size)))
+        parts.append(f"context {percent} % of {tokens(state.context_size).replace('.0', '')}")
+    if state.spent:
+        parts.append(f"{safe.one_line(state.spent, 24)} spent")
+    return parts
 
 
 def ending(view: TurnView) -> tuple[str, str]:

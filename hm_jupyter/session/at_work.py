@@ -45,7 +45,7 @@ class AtWork:
 
     async def _follow(self, terminal_id: str) -> None:
         work = self._all[terminal_id]
-        shown = Display(self._controller, terminal_id, work.card)
+        shown = Display(self._controller, self._cards, terminal_id, work.card)
         work.process.follow(shown.add)
         if shown.waits:
             with anyio.move_on_after(LINK_WAIT):
@@ -63,7 +63,9 @@ class AtWork:
         """The running commands that ``command`` wants stopped (as background work, or by the call they are shown on)."""
         if not isinstance(command, cmd.CancelWork) or command.kind == "subagent":
             return []
-        return [work.process for name, work in self._all.items() if command.work in (OWN + name, work.card)]
+        return [
+            work.process for name, work in self._all.items() if command.work in (OWN + name, self._cards.now(work.card))
+        ]
 
     def stop_turn(self) -> None:
         """Stop what was begun in this turn."""

@@ -29,10 +29,23 @@ class Cards:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
+        self._renamed: dict[str, str] = {}
 
     def own(self, call: HostCall) -> str:
         """The id of our own card (and request) for a host call."""
         return OWN + call.id
+
+    # ---- names -----------------------------------------------------------------------------------------------------
+
+    def saw(self, event: ev.ToolCallUpdated) -> None:
+        """A call may come to have another id than the one it was asked about under (``replaces``; fast-agent)."""
+        self._renamed.pop(event.call_id, None)
+        if event.replaces and event.replaces != event.call_id:
+            self._renamed[event.replaces] = event.call_id
+
+    def now(self, card: str) -> str:
+        """The id of that card by now."""
+        return self._renamed.get(card, card)
 
     # ---- of the agent's --------------------------------------------------------------------------------------------
 
@@ -83,6 +96,7 @@ class Cards:
 
     def end_of_command(self, card: str, stopped: bool, ended: Ended) -> None:
         """How a command ended; the status of a card of the agent's is the agent's to tell."""
+        card = self.now(card)
         entry = self._controller.transcript.tool(card)
         if entry is None:
             return

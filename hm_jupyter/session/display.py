@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..events import ToolOutputAppended
-from .cards import OWN
+from .cards import OWN, Cards
 
 if TYPE_CHECKING:
     from .controller import Controller
@@ -22,8 +22,9 @@ class Display:
     On a card of the agent's there is nothing to wait for: if it is the one, its output is told whole then.
     """
 
-    def __init__(self, controller: Controller, terminal_id: str, card: str) -> None:
+    def __init__(self, controller: Controller, cards: Cards, terminal_id: str, card: str) -> None:
         self._controller = controller
+        self._cards = cards
         self._terminal_id = terminal_id
         self._card = card
         self._held: list[str] | None = [] if card.startswith(OWN) else None
@@ -40,7 +41,7 @@ class Display:
             return
         step = self._controller.adapter.host_output(self._terminal_id, text)
         if not step.events and text:
-            step.events.append(ToolOutputAppended(self._card, text))
+            step.events.append(ToolOutputAppended(self._cards.now(self._card), text))
         self._controller.carry_on(step)
 
     def decide(self) -> None:

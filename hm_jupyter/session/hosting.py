@@ -8,6 +8,7 @@ our own, decided by the same ``Approve`` command, policies included.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,8 @@ class Hosting:
             if not event.request_id.startswith(OWN):
                 entry = self._controller.transcript.tool(event.call_id)
                 self._leave.asked(event, entry.diffs if isinstance(entry, ToolEntry) else ())
+        elif isinstance(event, ev.ToolCallUpdated):
+            self._cards.saw(event)
         elif isinstance(event, ev.ApprovalResolved):
             self._leave.decided(event)
         elif isinstance(event, ev.TurnStarted):
@@ -170,7 +173,7 @@ class Hosting:
             return {}
         places = await beside(_places, roots, [*self._leave.named(), *self._cards.named()])
         shown = self._leave.for_write(path, before, content, places.get)
-        card = shown.call_id if shown else self._cards.of_edit(path, places.get)
+        card = self._cards.now(shown.call_id) if shown else self._cards.of_edit(path, places.get)
         diff = ev.FileDiff(str(call.args["path"]), before, content)
         if shown is None:
             card = await self._leave_to_write(call, card, roots.name(path), diff, path)
@@ -214,6 +217,7 @@ class Hosting:
         if shown is None and not self._leave.by_rule(command, in_root=command.cwd == roots.cwd):
             card = await self._leave_to_run(call, card, command)
         self._refuse_when_stopping()
+        card = self._cards.now(card)
         if not card or self._controller.transcript.tool(card) is None:
             card = self._cards.own(call)
             told = {"command": command.line, "cwd": str(command.cwd)}
@@ -232,7 +236,7 @@ class Hosting:
     async def _leave_to_run(self, call: HostCall, card: str, command: Command) -> str:
         """Ask for leave; the card it is shown on."""
         card = card or self._cards.own(call)
-        risky = ", ".join(f"{name}={command.env[name][:200]!r}" for name in command.risky)
+        risky = ", ".join(f"{name}={_told(name, command.env[name])}" for name in command.risky)
         request = await self._asking.ask(
             call, card, tool="terminal", category="shell", summary=command.line, command=command.line,
             cwd=str(command.cwd), input={"command": command.line, "cwd": str(command.cwd)},
@@ -276,6 +280,11 @@ def _places(roots: Roots, names: Iterable[str]) -> dict[str, Path]:
 def _folders(names: Iterable[str]) -> dict[str, Path]:
     """Folders as approvals wrote them, resolved (may block)."""
     return {name: Path(name).resolve() for name in names if "\0" not in name}
+
+
+def _told(name: str, value: str) -> str:
+    """A variable's value for people, unless it is a secret."""
+    return "…" if re.search("TOKEN|SECRET|KEY|PASS", name, re.IGNORECASE) else repr(value[:200])
 
 
 def _terminal(call: HostCall) -> str:

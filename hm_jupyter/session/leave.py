@@ -112,8 +112,8 @@ class Leave:
     def for_write(self, path: Path, before: str | None, content: str, locate: Locate) -> Shown | None:
         """The approval that allowed to make ``content`` of the file at ``path``, which holds ``before``; None: ask.
 
-        One that shows what the file is to be must show just that, and start from what the file is now. One that shows
-        only which file it is, allows one write.
+        One that shows what the file is to be must show just that, and start, where it says from what, from what the file
+        is now. One that shows only which file it is, allows one write.
         """
         for shown in self._allowed:
             diffs = [diff for diff in shown.diffs if locate(diff.path) == path]
@@ -131,7 +131,8 @@ class Leave:
 def _leads_to(diffs: Sequence[FileDiff], before: str | None, content: str) -> bool:
     """Do these changes, as a person read them, make ``content`` of ``before``?"""
     if len(diffs) == 1 and not diffs[0].partial and diffs[0].new == content:
-        return (diffs[0].old or "") == (before or "")
+        # Some agents never say what the file was (claude-code-acp, fast-agent); then its whole new text was shown.
+        return diffs[0].old is None or diffs[0].old == (before or "")
     if before is None:
         return False
     once = every = before  # passages: an edit tool replaces the first, or all

@@ -20,7 +20,7 @@ from ..transcript import (
     ToolEntry,
     Transcript,
 )
-from .state import CLOSED, call_entry, pending_request, running_turn, status_of, without
+from .state import CLOSED, call_entry, new_entry_id, pending_request, running_turn, status_of, without
 
 
 def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:
@@ -30,7 +30,7 @@ def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:
         return _question_closed(t, known, e)
     if known is None or (known.status in CLOSED and known.turn != t.state.turn and e.name is not None):
         # an id used again in a later turn is another call
-        known = ToolEntry(f"t{t.state.turn}:{e.call_id}", t.state.turn, e.call_id)
+        known = ToolEntry(new_entry_id(t, e.call_id), t.state.turn, e.call_id)
     changes: dict[str, Any] = {"call_id": e.call_id}
     for name in (
         "name",
@@ -58,8 +58,8 @@ def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:
 
 
 def _status_change(known: ToolEntry, status: ev.ToolStatus, now: float) -> dict[str, Any]:
-    if known.status == "denied" and status in ("completed", "failed"):
-        return {"ended": now}  # a refused call's result says so too; it stays denied
+    if known.status == "denied":  # what an agent tells of a call it was refused; it stays denied
+        return {"ended": now} if status in CLOSED else {}
     changes: dict[str, Any] = {"status": status}
     if status == "running" and known.started is None:
         changes["started"] = now
@@ -76,13 +76,13 @@ def tool_output(t: Transcript, e: ev.ToolOutputAppended, now: float) -> list[Op]
         return [Append(known.id, "output", e.text)]
     if known is not None:
         return []
-    return [Put(ToolEntry(f"t{t.state.turn}:{e.call_id}", t.state.turn, e.call_id, output=Rope(e.text)))]
+    return [Put(ToolEntry(new_entry_id(t, e.call_id), t.state.turn, e.call_id, output=Rope(e.text)))]
 
 
 def approval_requested(t: Transcript, e: ev.ApprovalRequested, now: float) -> list[Op]:
     known = call_entry(t, e.call_id)
     if not isinstance(known, ToolEntry):
-        known = ToolEntry(f"t{t.state.turn}:{e.call_id}", t.state.turn, e.call_id, e.tool, e.summary)
+        known = ToolEntry(new_entry_id(t, e.call_id), t.state.turn, e.call_id, e.tool, e.summary)
     known = replace(
         known,
         name=known.name or e.tool,
@@ -125,7 +125,7 @@ def approval_resolved(t: Transcript, e: ev.ApprovalResolved, now: float) -> list
 def question_requested(t: Transcript, e: ev.QuestionRequested, now: float) -> list[Op]:
     known = call_entry(t, e.call_id)
     # the question takes the place of the call that asks it
-    entry_id = known.id if known is not None else f"t{t.state.turn}:{e.call_id}"
+    entry_id = known.id if known is not None else new_entry_id(t, e.call_id)
     entry = QuestionEntry(
         entry_id, t.state.turn, e.call_id, e.text, list(e.choices), form=e.form, url=e.url, source=e.source
     )

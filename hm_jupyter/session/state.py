@@ -45,6 +45,16 @@ def call_entry(t: Transcript, call_id: str) -> ToolEntry | QuestionEntry | None:
     return None
 
 
+def new_entry_id(t: Transcript, call_id: str) -> str:
+    """The id of a new entry for that call. The usual one may be taken, by a call that came to have another call id."""
+    entry_id = stem = f"t{t.state.turn}:{call_id}"
+    number = 1
+    while entry_id in t.entries:
+        number += 1
+        entry_id = f"{stem}#{number}"
+    return entry_id
+
+
 def pending_request(state: SessionState, request_id: str) -> Pending | None:
     """What waits under that request id or call id."""
     for p in state.pending:

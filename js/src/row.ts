@@ -155,6 +155,7 @@ export class ToolRow implements EntryView {
     const elsewhere = this.ctx.store.elsewhere.has(e.call_id);
     const running = e.status === "running" || e.status === "drafting";
     const { text } = objectOf(e);
+    const { root } = this.ctx.store.state;
     const meta: Child[] = [];
     if (e.decision && (e.decision.outcome !== "allowed" || e.decision.by !== "agent" || elsewhere)) {
       meta.push(h("span", null, decided(e.decision, elsewhere, e.diffs.length)));
@@ -173,7 +174,7 @@ export class ToolRow implements EntryView {
     this.row.set({
       state: running ? "run" : e.status === "failed" ? "bad" : e.status === "completed" ? "done" : e.status === "pending" || e.status === "paused" ? "wait" : "off",
       verb: VERBS[e.category] ? [VERBS[e.category] as string] : label(e.name || "Tool"),
-      object: text, prose: e.category === "agent", status: STATUS[e.status] ?? e.status, meta, detail: true,
+      object: e.diffs.length ? e.diffs.map((d) => within(d.path, root)).join(", ") : /^(?:read|edit)$/.test(e.category) ? within(text, root) : text, prose: e.category === "agent", status: STATUS[e.status] ?? e.status, meta, detail: true,
     });
     this.tick();
     const note = !!e.decision?.note && e.decision.outcome === "denied";

@@ -145,6 +145,7 @@ export function choices(ids: string[], labels: Record<string, string>, option: C
   return ids.map((value) => {
     const choice = known.get(value);
     const named = Object.hasOwn(labels ?? {}, value) ? labels[value] as string : "";
-    return { value, label: named || choice?.label || "", help: choice?.help ?? "", group: choice?.group ?? "" };
+    // The setting's own name first: a mode and a model may have one id, and then they share a label.
+    return { value, label: choice?.label || named, help: choice?.help ?? "", group: choice?.group ?? "" };
   });
 }

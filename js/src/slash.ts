@@ -75,7 +75,7 @@ export class Slash {
   private draw(): void {
     const { area, node, found } = this;
     node.hidden = !found.length;
-    fill(node, found.map((c, i) => h("li", { role: "option", id: `${node.id}-${i}`, "aria-selected": String(i === this.at),
+    fill(node, found.map((c, i) => h("li", { role: "option", id: `${node.id}0${i}`, "aria-selected": String(i === this.at),
       // The press alone would take the focus from the text.
       onmousedown: (event: MouseEvent) => event.preventDefault(), onclick: () => this.take(c) },
     h("code", null, "/", ...label(c.name, 60)), c.hint && h("span", { class: "hm-slash-hint" }, ...label(c.hint, 60)), c.help && h("span", { class: "hm-help" }, ...escaped(c.help.length > 300 ? `${c.help.slice(0, 299)}…` : c.help, "prose")))));

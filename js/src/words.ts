@@ -14,6 +14,7 @@ const OBJECT_KEYS: Record<string, string[]> = {
 /** The argument a tool call is about, for its row, and the key it came from. */
 export function objectOf(entry: { category: string; input: unknown; title?: string; diffs?: { path: string }[]; locations?: string[] }): { text: string; key: string } {
   const input = entry.input;
+  const title = bareTitle(entry.title ?? "", VERBS[entry.category] ?? "");
   if (entry.diffs?.length) return { text: entry.diffs.map((d) => d.path).join(", "), key: "" };
   if (input && typeof input === "object" && !Array.isArray(input)) {
     const fields = input as Record<string, unknown>;
@@ -21,12 +22,20 @@ export function objectOf(entry: { category: string; input: unknown; title?: stri
       if (typeof fields[key] === "string") return { text: fields[key], key };
     }
     const values = Object.entries(fields);
-    if (entry.title) return { text: entry.title, key: values.find(([, value]) => value === entry.title)?.[0] ?? "" };
+    if (title) return { text: title, key: values.find(([, value]) => value === entry.title)?.[0] ?? "" };
     if (values.length === 1 && typeof values[0]?.[1] === "string") return { text: values[0][1], key: values[0][0] };
     if (values.length) return { text: short(JSON.stringify(input), 200), key: "" };
   }
   if (typeof input === "string" && input) return { text: input, key: "*" };
-  return { text: entry.title || (entry.locations ?? []).join(", "), key: "" };
+  return { text: title || (entry.locations ?? []).join(", "), key: "" };
+}
+
+/** A title without the verb that stands before it, and without the marks of code around the whole of it. */
+function bareTitle(title: string, verb: string): string {
+  const low = title.toLowerCase();
+  if (!verb || low === verb.toLowerCase()) return verb ? "" : title;
+  const rest = low.startsWith(`${verb.toLowerCase()} `) ? title.slice(verb.length + 1).trim() : title;
+  return /^`([^`]+)`$/.exec(rest)?.[1] ?? rest;
 }
 
 /** What is left of a tool's input when the argument shown in its row is taken away; null when nothing is. */

@@ -28,6 +28,13 @@ describe("settings", () => {
     expect([...setting(root, "Answers").querySelectorAll("optgroup")].map((g) => g.label)).toEqual(["Plain", "Roles"]);
   });
 
+  it("a mode and a model of one id keep their own names", async () => {
+    const s = changed("acp-settings", { modes: ["default", "plan"], models: ["default", "opus"], mode: "default", model: "default", labels: { default: "Manual", plan: "Plan", opus: "Opus" } });
+    for (const o of s.start.state.options) if (o.category === "model") o.choices = [{ value: "default", label: "Recommended", help: "", group: "" }, { value: "opus", label: "Opus", help: "", group: "" }];
+    const { root } = await show(s, wait);
+    expect([...pick(root, "Model").options].map((o) => o.textContent)).toEqual(["Recommended", "Opus"]);
+  });
+
   it("are behind one button, mode and model not twice", async () => {
     const { root } = await show("acp-settings", wait);
     const settings = button(root, "Settings");

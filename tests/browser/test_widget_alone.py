@@ -15,7 +15,16 @@ from typing import Any
 import pytest
 
 from hm_jupyter import transcript as tr
-from hm_jupyter.events import ApprovalOption, Choice, FileDiff, Image
+from hm_jupyter.events import (
+    ApprovalOption,
+    Background,
+    Choice,
+    ConfigOption,
+    FileDiff,
+    FormField,
+    Image,
+    SlashCommand,
+)
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "hm_jupyter" / "static"
@@ -127,12 +136,13 @@ def every_entry() -> list[Any]:
         FileDiff("x", "x", None),
         FileDiff("x", "x", "y", True),
     ]
-    decision = tr.Decision("denied", "you", "x", "x", True, "x", ["x"], ["x"])
+    decision = tr.Decision("denied", "you", "x", "x", True, "x", ["x"], ["x"], "x")
     tool = {
         "input": {"command": "x", "path": "x"},
         "output": tr.Rope("x"),
         "diffs": diffs,
         "images": images,
+        "locations": ["x"],
         "decision": decision,
         "started": 1.0,
         "ended": 2.0,
@@ -147,7 +157,7 @@ def every_entry() -> list[Any]:
         tr.TurnEntry("t1", 1, "failed", "error", "x", "x", "x", started=1.0, ended=3.0),
         tr.UserEntry("us", 1, "x", "steer", "read", images, ["x"], 2.0),
         tr.UserEntry("uq", 1, "x", "follow_up", "queued", images, ["x"], 2.0),
-        tr.MessageEntry("m1", 1, tr.Rope("x"), open=True),
+        tr.MessageEntry("m1", 1, tr.Rope("x"), open=True, images=images),
         tr.MessageEntry("m2", 1, tr.Rope("x"), open=False, interrupted=True),
         tr.ThoughtEntry("th", 1, tr.Rope("x"), open=True, started=1.0),
         *tools,
@@ -163,7 +173,9 @@ def every_entry() -> list[Any]:
             decision=tr.Decision("allowed", "policy", rule="x"),
         ),
         tr.QuestionEntry("q1", 1, "cq", "x", [Choice("x", "x", "x")], "answered", "x", "you", "x"),
-        tr.PlanEntry("pl", 1, [{"text": "x", "status": "active"}, {"text": "x", "status": "done"}]),
+        tr.QuestionEntry("q2", 1, "cr", "x", [], "answered", "x", form=[FormField("x", title="x")], source="x"),
+        tr.QuestionEntry("q3", 1, "cs", "x", [], "skipped", url="x", source="x"),
+        tr.PlanEntry("pl", 1, [{"text": "x", "status": "active"}, {"text": "x", "status": "done"}], "x"),
         tr.CompactionEntry("c1", 1, "failed", "x", "x"),
         tr.NoticeEntry("n1", 1, "x", "warning", "x"),
         tr.NoticeEntry("n2", 1, "x", "error", "x"),
@@ -172,7 +184,20 @@ def every_entry() -> list[Any]:
 
 
 def every_pending() -> list[Any]:
-    option = [ApprovalOption("x", "x", "allow_once")]
+    options = [ApprovalOption("x", "x", kind) for kind in ("allow_once", "allow_session", "deny_once", "deny_session")]
+    choices = [Choice("x", "x", "x", "x")]
+    form = [
+        FormField("x", kind, "x", "x", True, "x", choices, wanted, "x")
+        for kind, wanted in (
+            ("text", ""),
+            ("text", "email"),
+            ("integer", ""),
+            ("boolean", ""),
+            ("select", ""),
+            ("multi", ""),
+        )
+    ]
+    form.append(FormField("x", "select", "x", choices=[Choice("x", "x", "", "x")] * 9))
     common: dict[str, Any] = {
         "tool": "x",
         "summary": "x",
@@ -181,10 +206,10 @@ def every_pending() -> list[Any]:
         "rule": "x",
         "reason": "x",
         "for_session": True,
-        "options": option,
     }
     return [
         tr.PendingApproval("a1", "p1", 1, category="shell", command="x", input={"command": "x", "x": "x"}, **common),
+        tr.PendingApproval("a4", "p7", 1, category="shell", command="x", options=options, **common),
         tr.PendingApproval(
             "a2",
             "p2",
@@ -198,13 +223,17 @@ def every_pending() -> list[Any]:
         tr.PendingQuestion("q1", "p4", 1, "x", [Choice("x", "x", "x"), Choice("x", "x", "x")]),
         tr.PendingQuestion("q2", "p5", 1, "x", [Choice("x", "x", "x")], True, False),
         tr.PendingQuestion("q3", "p6", 1, "x"),
+        tr.PendingQuestion("q4", "p8", 1, "x", free=False, form=form, source="x"),
+        tr.PendingQuestion("q5", "p9", 1, "x", free=False, url="x", source="x"),
     ]
 
 
 def hostile_scene(text: str) -> dict[str, Any]:
     state = tr.SessionState(
         session_id="x", agent="x", root="x", title="x", mode="x", modes=["x", "y"], provider="x", model="x", models=["x", "y"], effort="x",
-        approve="x", context=None, ended="x",
+        approve="x", context=5, context_size=10, ended="x", labels={"x": "x"}, link="x", spent="x", protocol="x",
+        commands=[SlashCommand("x", "x", "x"), SlashCommand("x")], background=[Background("terminal", "x", "x", True)],
+        options=[ConfigOption("x", "x", "select", "x", "x", "x", [Choice("x", "x", "x", "x")]), ConfigOption("x", "x", "boolean", True, "x")],
     )  # fmt: skip
     state = poison(state, text)
     state.status, state.turn, state.pending = "waiting", 1, [poison(p, text) for p in every_pending()]
@@ -215,6 +244,8 @@ def hostile_scene(text: str) -> dict[str, Any]:
         "edits": True,
         "set_mode": True,
         "set_model": True,
+        "options": True,
+        "cancel_work": True,
     }
     entries = [tr.to_json(poison(e, text)) for e in every_entry()]
     start = {"t": "snapshot", "seq": 1, "state": tr.to_json(state), "entries": entries, "now": 4.0}
@@ -230,6 +261,9 @@ OPEN_ALL = """async () => {
     for (const d of document.querySelectorAll("details")) d.open = true;
     await new Promise(done => setTimeout(done, 30));
   }
+  for (const b of document.querySelectorAll("#at [aria-expanded=false]")) b.click();
+  const box = document.querySelector("#at .hm-composer textarea");
+  if (box) { box.focus(); box.value = "/"; box.dispatchEvent(new Event("input")); }
   for (const fold of document.querySelectorAll(".hm-fold")) if (!fold.hidden) fold.click();
   for (const el of document.querySelectorAll("#at *")) {
     for (const type of ["mouseover", "mouseenter", "focus", "toggle", "load", "error", "pointerdown"]) el.dispatchEvent(new Event(type));
@@ -243,7 +277,7 @@ LEFT_OVER = """() => {
       if (/^on|^data-(?!lm-suppress-shortcuts)|^ping$|^download$|^srcset$/i.test(a.name)) bad.push(el.tagName + " " + a.name);
       if (a.name === "class" && !/^(hm-[\\w-]+ *)*$/.test(a.value)) bad.push("class " + a.value);
       if (a.name === "id" && !/^hm-[a-z0-9]+-\\d+$/.test(a.value)) bad.push("id " + a.value);
-      if (a.name === "style" && !/^(height: [\\d.]+px;)?$/.test(a.value)) bad.push("style " + a.value);
+      if (a.name === "style" && !/^((height|width): [\\d.]+(px|%);)?$/.test(a.value)) bad.push("style " + a.value);
     }
     if (el.tagName === "A" && !/^(https?:\\/\\/|mailto:)/i.test(el.getAttribute("href"))) bad.push("href " + el.getAttribute("href"));
     if (el.tagName === "IMG" && !/^data:image\\/(png|jpeg|gif|webp);base64,/.test(el.getAttribute("src"))) bad.push("src " + el.getAttribute("src"));

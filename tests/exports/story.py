@@ -6,7 +6,7 @@ import base64
 import struct
 import zlib
 
-from hm_jupyter.events import Choice, FileDiff, Image, Usage
+from hm_jupyter.events import Choice, FileDiff, FormField, Image, Usage
 from hm_jupyter.transcript import (
     Append,
     CompactionEntry,
@@ -157,6 +157,40 @@ def everything(at: float = 1_000.0) -> Transcript:
         UserEntry("u5", 3, "and now?", status="read", at=at),
         NoticeEntry("n3", 3, "A line of the agent was not JSON. It was skipped; nothing else is lost.", "warning", "{\"type\": oops"),
     ]  # fmt: skip
+    for entry in entries:
+        told.apply(Put(entry))
+    return told
+
+
+def offers(at: float = 1_000.0) -> Transcript:
+    """A turn with an agent that has options, forms, plans and sub-agents of its own, over a connection that was lost twice."""
+    form = [FormField("branch", title="Branch"), FormField("rows", "integer", "Sample rows")]
+    lost = "The connection was lost and is there again. Nothing is missing."
+    entries: list[Entry] = [
+        TurnEntry("t1", 1, "finished", "end_turn", model="sonnet", mode="default", started=at, ended=at + 60),
+        UserEntry("u1", 1, "find every reader of the key", status="read", at=at),
+        PlanEntry("p1", 1, [{"text": "Look", "status": "done", "priority": "high"}, {"text": "Ask the CRM team", "status": "cancelled"},
+                            {"text": "Fix", "status": "active", "priority": "high"}, {"text": "Report", "status": "pending", "priority": "low"}]),
+        PlanEntry("p2", 1, [], "Then **publish** it."),
+        PlanEntry("p3", 1, [{"text": "Drop the rows", "status": "pending"}], "", True),
+        tool("g1", 1, "agent", at, title="find every reader", input={"description": "find every reader"}, output="Three files read it."),
+        tool("g2", 1, "search", at, input={"pattern": "read_csv"}, parent="call-g1"),
+        tool("g3", 1, "agent", at, title="check the notebooks", parent="call-g1"),
+        tool("g4", 1, "shell", at, input={"command": "git log --oneline"}, output="1f2e3d4 ids\nexit code 0", parent="call-g3"),
+        tool("g5", 1, "read", at, title="Read", parent="call-g1", locations=[f"{ROOT}/src/load.py:31"]),
+        NoticeEntry("n1", 1, lost, "info"),
+        tool("o1", 1, "shell", at, input={"command": "pytest -q"}, output="41 passed", decision=Decision("allowed", "you", "widget", for_session=True, option="Always allow pytest")),
+        tool("o2", 1, "shell", at, input={"command": "git push"}, status="denied", decision=Decision("denied", "you", "widget", "I push by hand.", option="No, and tell the agent why")),
+        NoticeEntry("n2", 1, lost, "info"),
+        QuestionEntry("f1", 1, "f1", "Settings for the rebuild:", status="answered", answer="Branch: fix/keys\nSample rows: 500", form=form, source="orders-mcp"),
+        QuestionEntry("f2", 1, "f2", "More settings:", status="skipped", form=form),
+        QuestionEntry("v1", 1, "v1", "Sign in to the CRM.", status="answered", answer="https://login.example.org/oauth?state=9f", url="https://login.example.org/oauth?state=9f", source="Claude Code"),
+        QuestionEntry("v2", 1, "v2", "Sign in to the wiki.", status="skipped", url="https://w\u0456ki.example.org/"),
+        MessageEntry("m1", 1, Rope("The lost rows:"), False, images=[png(64, 40)]),
+    ]  # fmt: skip
+    told = Transcript()
+    told.apply(State({"session_id": f"S-{at}", "agent": "Claude Code", "root": ROOT, "model": "sonnet", "turn": 1, "context": 187_000,
+                      "context_size": 200_000, "spent": "4.20 EUR"}))  # fmt: skip
     for entry in entries:
         told.apply(Put(entry))
     return told

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from hm_jupyter.exports import diffs, documents, html, jsonl, markdown, mime, te
 from hm_jupyter.notebook.freeze import NBVAL_SANITIZE, freeze
 from hm_jupyter.transcript import Decision, Put, Transcript, TurnEntry
 
-from .story import JOIN_NEW, JOIN_OLD, LOAD_NEW, LOAD_OLD, ROOT, everything, join, tool
+from .story import JOIN_NEW, JOIN_OLD, LOAD_NEW, LOAD_OLD, ROOT, everything, join, offers, tool
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "exports"
 
@@ -31,6 +32,10 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "exports"
         ("everything.md", lambda: documents.document_markdown(everything(), title="The join")),
         ("everything.txt", lambda: documents.document_text(everything(), title="The join")),
         ("everything.jsonl", lambda: documents.to_jsonl(everything(), times=False)),
+        ("offers.html", lambda: html.fragment(offers(), 1)),
+        ("offers.md", lambda: documents.document_markdown(offers(), title="The key")),
+        ("offers.txt", lambda: text.plain(offers(), 1)),
+        ("offers.jsonl", lambda: documents.to_jsonl(offers(), times=False)),
     ],
 )  # fmt: skip
 def test_what_is_written_is_what_was_agreed(name: str, written: object) -> None:
@@ -43,20 +48,23 @@ def test_what_is_written_is_what_was_agreed(name: str, written: object) -> None:
     assert now == path.read_text("utf-8")
 
 
-def elsewhere(at: float) -> Transcript:
+def elsewhere(at: float, story: Callable[[float], Transcript] = everything) -> Transcript:
     """The same session at another time, in another folder, with other ids."""
-    told = everything(at)
+    told = story(at)
     moved = json.loads(json.dumps(jsonl.data(told, times=True)).replace(ROOT, f"/home/other/{at:.0f}/revenue"))
     for n, entry in enumerate(moved["entries"]):
         entry["id"] = f"{at}-{n}"
         if "call_id" in entry:
             entry["call_id"] += f"-{at}"
+        if entry.get("parent"):
+            entry["parent"] += f"-{at}"
     return jsonl.read(moved)
 
 
 def test_two_runs_at_other_times_in_other_folders_leave_the_same_cell() -> None:
     assert freeze(elsewhere(5.5), 1, 3) == freeze(elsewhere(77_777.25), 1, 3)
     assert mime.bundle(everything()) == mime.bundle(everything())
+    assert mime.bundle(elsewhere(5.5, offers), 1) == mime.bundle(elsewhere(77_777.25, offers), 1)
 
 
 def test_times_are_shown_when_asked_for() -> None:
@@ -117,6 +125,66 @@ def test_without_classes_styles_and_drawings_every_row_still_reads_as_a_sentence
     assert "Shell git push · denied" in page
 
 
+def test_the_agents_own_options_are_named_with_what_they_decided() -> None:
+    written = text.plain(offers(), 1)
+    assert "You allowed it. You chose: “Always allow pytest”, which lasts beyond this call." in written
+    assert "You denied it: “I push by hand.” You chose: “No, and tell the agent why”." in written
+
+
+def test_calls_of_a_sub_agent_stand_within_it_and_are_counted() -> None:
+    written = text.plain(offers(), 1)
+    assert (
+        "+ Sub-agent find every reader\n    + Search read_csv\n    + Sub-agent check the notebooks\n        + Shell git log"
+        in written
+    )
+    assert "7 tool calls" in written.split("\n")[0]
+    assert written.count("read_csv") == 1
+
+
+@pytest.mark.parametrize(
+    "parents", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "gone"}, {f"c{n}": f"c{n - 1}" for n in range(30)}]
+)
+def test_no_parent_an_agent_names_can_hide_a_call(parents: dict[str, str]) -> None:
+    told = Transcript()
+    for name, parent in parents.items():
+        call = tool(name, 1, "shell", input={"command": f"echo {name}."}, parent=f"call-{parent}")
+        told.apply(Put(call))
+    for written in mime.bundle(told).values():
+        for name in parents:
+            assert f"echo {name}." in str(written)
+
+
+def test_two_calls_with_one_id_are_no_endless_nest() -> None:
+    told = Transcript()
+    for id, call_id, parent in (("1", "x", "y"), ("2", "y", "x"), ("3", "x", "")):
+        call = tool(id, 1, "agent", title=f"helper {id}", parent=parent)
+        told.apply(Put(replace(call, call_id=call_id)))
+    for written in mime.bundle(told).values():
+        assert {*re.findall(r"helper \d", str(written))} == {"helper 1", "helper 2", "helper 3"}
+
+
+def test_how_full_the_context_is_stands_with_the_turn_it_was_told_in() -> None:
+    assert "context 94 % of 200k tokens · 4.20 EUR spent" in text.plain(offers(), 1)
+    told = offers()
+    told.state.turn = 2
+    assert "context" not in text.plain(told, 1).split("\n")[0]
+
+
+def test_what_is_said_twice_is_written_once() -> None:
+    written = text.plain(offers(), 1)
+    assert written.count("The connection was lost") == 1
+    assert "Nothing is missing. (Said 2 times.)" in written
+
+
+def test_forms_and_pages_are_told_without_a_link() -> None:
+    page = html.fragment(offers(), 1)
+    assert "Branch: fix/keys<br>Sample rows: 500" in page
+    assert "Asked for: Branch, Sample rows." in page
+    assert "You agreed to open it." in page
+    assert 'https://w<b class="hm-esc">[U+0456]</b>ki.example.org/' in page
+    assert "<a" not in page
+
+
 def test_one_ordinary_cell_is_small() -> None:
     told = Transcript(join().state, {k: e for k, e in join().entries.items() if k in ("t1", "u1", "r1", "x4", "m1")})
     assert len(html.fragment(told, 1).encode()) < 12_000
@@ -145,8 +213,9 @@ def test_a_diff_can_be_applied(tmp_path: Path, old: str | None, new: str | None)
     assert (target.read_text() if target.exists() else None) == new
 
 
-def test_json_can_be_read_again() -> None:
-    told = everything()
+@pytest.mark.parametrize("story", [everything, offers])
+def test_json_can_be_read_again(story: Callable[[], Transcript]) -> None:
+    told = story()
     again = jsonl.read(json.loads(json.dumps(jsonl.data(told, times=True))))
     assert mime.bundle(again) == mime.bundle(told)
     assert [json.loads(line)["kind"] for line in documents.to_jsonl(told).splitlines()][:2] == ["session", "turn"]

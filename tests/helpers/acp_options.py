@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--any-version", action="store_true", help="answer whatever version is asked for, and speak the first"
     )
+    p.add_argument("--repeat", action="store_true", help="states and news of calls are told twice")
     p.add_argument("--noise", action="store_true", help="a banner on stdout before anything else")
     p.add_argument("--stubborn", action="store_true", help="does not end when its input does")
     p.add_argument("acp", nargs="*", help="ignored")

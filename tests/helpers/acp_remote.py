@@ -14,6 +14,8 @@ import asyncio
 import json
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -38,6 +40,7 @@ class RemoteAgent:
         self._store = Store(self._args.store and Path(self._args.store))
         self._token = token
         self._agents: dict[str, Agent] = {}
+        self._sockets: set[ServerConnection] = set()
         self.http = self.ws = ""
 
     def __enter__(self) -> RemoteAgent:
@@ -51,6 +54,26 @@ class RemoteAgent:
         self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join(10)
 
+    def forget(self) -> None:
+        """As a server that was started again: no connection is known any more. (Its sessions are; any thread.)"""
+
+        async def forget() -> None:
+            self.server.forget()
+            for socket in list(self._sockets):
+                await socket.close(1001)
+
+        asyncio.run_coroutine_threadsafe(forget(), self._loop).result(10)
+
+    def cut(self, rudely: bool = False) -> None:
+        """End all event streams, as a proxy may. What is said meanwhile is kept. (HTTP; any thread.)"""
+
+        async def cut() -> None:
+            for connection in self.server.connections.values():
+                for session in list(connection.reading):
+                    await connection.cut(session, rudely=rudely)
+
+        asyncio.run_coroutine_threadsafe(cut(), self._loop).result(10)
+
     async def _run(self, ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
         self._over = asyncio.Event()
@@ -63,6 +86,10 @@ class RemoteAgent:
             ready.set()
             await self._over.wait()
             sockets.close()
+
+    def _later(self, call: Callable[..., Any], *args: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody listens to an agent that still talks
+            self._loop.call_soon_threadsafe(call, *args)
 
     # ---- HTTP ------------------------------------------------------------------------------------------------------
 
@@ -84,7 +111,7 @@ class RemoteAgent:
                 answers.append(value)
                 return
             stream = streams.pop(value["id"], "") if "method" not in value else None
-            self._loop.call_soon_threadsafe(connection.say, value, stream)
+            self._later(connection.say, value, stream)
 
         agent = self._agents[name] = Agent(self._args, write, self._store)
         agent.streams = streams  # type: ignore[attr-defined]
@@ -107,14 +134,13 @@ class RemoteAgent:
 
     async def _socket(self, socket: ServerConnection) -> None:
         outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        agent = Agent(
-            self._args, lambda value: self._loop.call_soon_threadsafe(outgoing.put_nowait, value), self._store
-        )
+        agent = Agent(self._args, lambda value: self._later(outgoing.put_nowait, value), self._store)
 
         async def send() -> None:
             while True:
                 await socket.send(json.dumps(await outgoing.get(), ensure_ascii=False))
 
+        self._sockets.add(socket)
         sending = asyncio.ensure_future(send())
         try:
             async for frame in socket:
@@ -122,4 +148,5 @@ class RemoteAgent:
         except ConnectionClosed:
             pass
         finally:
+            self._sockets.discard(socket)
             sending.cancel()

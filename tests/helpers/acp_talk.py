@@ -64,17 +64,17 @@ class Talk:
         rpc_id = self.last(method)["id"] if id is ... else id
         return self.hears({"jsonrpc": "2.0", "id": rpc_id, **({"error": error} if error else {"result": result})})
 
-    def asks(self, rpc_id: Any, method: str, **params: Any) -> Step:
+    def asks(self, rpc_id: Any, method: str, /, **params: Any) -> Step:
         """The agent sends a request."""
         return self.hears({"jsonrpc": "2.0", "id": rpc_id, "method": method, "params": params})
 
-    def tells(self, method: str, **params: Any) -> Step:
+    def tells(self, method: str, /, **params: Any) -> Step:
         """The agent sends a notification."""
         return self.hears({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def updates(self, kind: str, session: str = "s1", **fields: Any) -> Step:
+    def updates(self, update: str, session: str = "s1", /, **fields: Any) -> Step:
         """The agent sends a session/update."""
-        return self.tells("session/update", sessionId=session, update={"sessionUpdate": kind, **fields})
+        return self.tells("session/update", sessionId=session, update={"sessionUpdate": update, **fields})
 
     def says(self, text: str, session: str = "s1") -> Step:
         """The agent says a piece of a message (v1)."""

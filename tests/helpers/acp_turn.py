@@ -73,6 +73,8 @@ class Turn:
     def tell(self, update: Json, child: str = "") -> None:
         """A session/update."""
         self.session.tell(update, child)
+        if self.agent.args.repeat and update["sessionUpdate"] in ("state_update", "tool_call_update", "plan"):
+            self.session.tell(update, child)
 
     def say(self, said: str) -> None:
         """The next piece of the answer. After a thought or a tool call it is a new message."""

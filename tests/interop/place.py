@@ -6,12 +6,13 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
 from uuid import uuid4
@@ -53,7 +54,7 @@ class Started:
     def end(self) -> None:
         self.process.terminate()
         try:
-            self.process.wait(10)
+            self.process.wait(3)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -64,11 +65,12 @@ class Place(AbstractContextManager["Place"]):
 
     def __init__(self, row: Row) -> None:
         self.row = row
-        self.tag = uuid4().hex
+        self.tag = os.environ.get(TAG) or uuid4().hex
         self.model = ""
         self.port = _free_port()
         self.server: Started | None = None
         self._helpers: list[Started] = []
+        self._before: set[int] = set()  # what runs before any session does
 
     def __enter__(self) -> Place:
         self.folder = Path(tempfile.mkdtemp(prefix=f"hm-interop-{self.row.name}-"))
@@ -90,6 +92,7 @@ class Place(AbstractContextManager["Place"]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         for helper in reversed(self._helpers):
             helper.end()
+        sweep(self.tag)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def fill(self, text: str) -> str:
@@ -102,6 +105,7 @@ class Place(AbstractContextManager["Place"]):
             self._helpers.remove(self.server)
         (self.folder / "server.log").unlink(missing_ok=True)
         self.server = self.start(argv, self.row.raw.get("ready", self.port), "server")
+        self._before = set(tagged(self.tag))
 
     def agent(self) -> str | list[str]:
         """What ``hm.connect`` is given: the address of the server, the name in our catalog, or the command."""
@@ -141,18 +145,8 @@ class Place(AbstractContextManager["Place"]):
 
     def left_behind(self) -> list[str]:
         """The command lines of processes of this row that still run, helpers not counted (Linux; else nothing)."""
-        ours = {helper.process.pid for helper in self._helpers} | {os.getpid()}
-        found = []
-        for entry in Path("/proc").glob("[0-9]*"):
-            try:
-                if int(entry.name) in ours or self.tag.encode() not in (entry / "environ").read_bytes():
-                    continue
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-            except OSError:  # gone meanwhile, or not ours to look at
-                continue
-            if command:
-                found.append(command)
-        return found
+        ours = {helper.process.pid for helper in self._helpers} | self._before
+        return [command for pid, command in tagged(self.tag).items() if pid not in ours]
 
     def _model(self) -> str:
         argv = [sys.executable, str(SHARED / "agents" / "mock_llm.py"), "--port", "0"]
@@ -173,3 +167,25 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def tagged(tag: str) -> dict[int, str]:
+    """The processes that inherited that tag, and their command lines (Linux; else none). Not this one."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(entry.name) == os.getpid() or tag.encode() not in (entry / "environ").read_bytes():
+                continue
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:  # gone meanwhile, or not ours to look at
+            continue
+        if command:
+            found[int(entry.name)] = command
+    return found
+
+
+def sweep(tag: str) -> None:
+    """End whatever of a row still runs."""
+    for pid in tagged(tag):
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)

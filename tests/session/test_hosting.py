@@ -266,6 +266,16 @@ def test_an_edit_the_agent_has_asked_for_is_not_asked_twice(start: Callable[...,
     assert [card.call_id for card in cards(agent)] == ["c1"]
 
 
+def test_an_edit_that_does_not_say_what_the_file_was_is_not_asked_twice_either(start: Callable[..., Agent], root: Path):
+    """claude-code-acp and fast-agent never say it."""
+    (root / "a.txt").write_text("old")
+    agent = start()
+    agent.asks("p1", "c1", category="edit", diffs=[ev.FileDiff(f"{root}/a.txt", None, "new")])
+    agent.session.approve("p1")
+    assert agent.got(agent.wants("write_file", path=f"{root}/a.txt", content="new")) == {}
+    assert (root / "a.txt").read_text() == "new"
+
+
 def test_a_replaced_passage_the_agent_has_shown_covers_the_whole_file_that_comes_of_it(
     start: Callable[..., Agent], root: Path
 ):
@@ -403,6 +413,23 @@ def test_a_command_the_agent_has_asked_for_is_not_asked_twice(
     assert [(card.call_id, card.status) for card in cards(agent)] == [
         ("c1", "running")
     ]  # the agent says when it is done
+
+
+def test_a_call_that_comes_to_have_another_id_than_it_was_asked_about_under_stays_one_card(start: Callable[..., Agent]):
+    """fast-agent asks about a call named "pending", every time."""
+    agent = start()
+    for n in ("1", "2"):
+        agent.asks(f"p{n}", "pending", command=f"echo {n}; sleep 0.3; echo again")
+        agent.session.approve(f"p{n}")
+        if n == "1":
+            agent.says(ev.ToolCallUpdated(f"real{n}", replaces="pending"))
+        agent.got(agent.runs(f"echo {n}; sleep 0.3; echo again", terminal=n))
+        agent.says(ev.ToolCallUpdated(f"real{n}", replaces="pending" if n == "2" else None))
+        until(agent, lambda n=n: cards(agent)[-1].exit_code == 0)
+    assert [(card.call_id, str(card.output)) for card in cards(agent)] == [
+        ("real1", "1\nagain\n"),
+        ("real2", "2\nagain\n"),
+    ]
 
 
 def test_what_was_allowed_once_runs_once(start: Callable[..., Agent]):

@@ -158,6 +158,17 @@ def test_a_draft_and_its_call_are_one_entry():
     assert str(only(t, ToolEntry).output) == "ok"
 
 
+def test_an_id_that_is_free_again_because_its_call_came_to_have_another_is_a_new_call():
+    """fast-agent asks about every call under the id "pending" and then runs it under its own."""
+    t = play(STARTED, PROMPT, ev.TurnStarted("c1"))
+    for real in ("a", "b"):
+        play(ev.ApprovalRequested(f"p{real}", "pending", "shell", command=real), on=t)
+        play(ev.ApprovalResolved(f"p{real}", "allowed", "you"), ev.ToolCallUpdated(real, replaces="pending"), on=t)
+        play(ev.ToolOutputAppended(real, real), ev.ToolCallUpdated(real, status="completed"), on=t)
+    tools = [e for e in t.entries.values() if isinstance(e, ToolEntry)]
+    assert [(e.call_id, str(e.output), e.status) for e in tools] == [("a", "a", "completed"), ("b", "b", "completed")]
+
+
 def test_a_question_takes_the_place_of_the_call_that_asks_it():
     t = play(STARTED, PROMPT, ev.ToolCallUpdated("q1", "ask_user", status="running"))
     play(ev.QuestionRequested("q1", "q1", "which db?"), on=t)
@@ -303,3 +314,10 @@ def test_what_an_agent_offers_reaches_the_state():
               "background": [ev.Background("terminal", "1")], "context_size": 5, "spent": "$1"}  # fmt: skip
     t = play(STARTED, ev.SessionUpdated(offers))
     assert {name: getattr(t.state, name) for name in offers} == offers
+
+
+def test_a_call_that_was_refused_stays_so_whatever_the_agent_tells_of_it():
+    asked = ev.ApprovalRequested("p1", "c1", "shell")
+    told = [ev.ToolCallUpdated("c1", status=status) for status in ("running", "failed")]
+    t = play(STARTED, PROMPT, asked, ev.ApprovalResolved("p1", "denied", "you"), *told)
+    assert only(t, ToolEntry).status == "denied"

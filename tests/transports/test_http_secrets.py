@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 import subprocess
@@ -16,7 +17,7 @@ from websockets.asyncio.server import serve
 from websockets.datastructures import Headers as WsHeaders
 from websockets.http11 import Response
 
-from hm_jupyter.errors import HmError, TransportError, UsageError
+from hm_jupyter.errors import TransportError, UsageError
 from hm_jupyter.transports.endpoint import Endpoint, is_loopback
 from hm_jupyter.transports.http import HttpTransport
 from hm_jupyter.transports.websocket import WebSocketTransport
@@ -149,12 +150,14 @@ async def test_no_secret_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None
         async for frame in socket:
             await socket.send(frame)
 
-    async with AcpServer() as server:
-        async with Client(HttpTransport(server.url, headers=HEADERS, cookies={"a": SECRET}, patience=QUICK)) as client:
-            await client.begin()
-            server.on = lambda request: Reply(500, SECRET.encode()) if request.method == "POST" else None
-            answer = await client.ask("session/prompt", {"sessionId": "s1"})
-            assert SECRET not in str(answer)
+    async with (
+        AcpServer() as server,
+        Client(HttpTransport(server.url, headers=HEADERS, cookies={"a": SECRET}, patience=QUICK)) as client,
+    ):
+        await client.begin()
+        server.on = lambda request: Reply(500, SECRET.encode()) if request.method == "POST" else None
+        answer = await client.ask("session/prompt", {"sessionId": "s1"})
+        assert SECRET not in str(answer)
     quiet = logging.Logger("quiet", logging.CRITICAL + 1)
     async with serve(echo, "127.0.0.1", 0, logger=quiet) as ws:
         url = f"ws://127.0.0.1:{ws.sockets[0].getsockname()[1]}/"
@@ -232,9 +235,15 @@ async def test_one_that_is_trusted_is_used_for_streams_too(certificate: Path, mo
 
 
 async def test_https_at_a_server_that_speaks_http_is_said_in_words() -> None:
-    async with AcpServer() as server:
-        with pytest.raises(HmError, match="no secure connection|failed"):
-            await HttpTransport("https" + server.url[4:], patience=QUICK).open()
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(plain, "127.0.0.1", 0)
+    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/acp"
+    with pytest.raises(TransportError, match=r"no secure connection.*Does it speak https"):
+        await HttpTransport(url, patience=QUICK).open()
+    server.close()
 
 
 def test_a_secret_in_what_a_server_says_is_not_repeated() -> None:

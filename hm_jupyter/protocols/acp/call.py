@@ -41,7 +41,7 @@ class Call:
 
     ``key`` is its id among our events, ``id`` the agent's, ``session`` the child session it belongs to ("" is the main
     one). ``announced``: the agent told of it by itself, and not only in asking for leave. ``parts``: its content in order,
-    texts and terminals. ``shown``: the output as our events have told it.
+    texts and terminals. ``shown``: the output as our events have told it. ``allowed``, ``denied``: what was last decided.
     """
 
     key: str
@@ -63,6 +63,7 @@ class Call:
     cancelable: bool = False
     announced: bool = True
     allowed: bool = False
+    denied: bool = False
     shown: Rope = field(default_factory=Rope)
 
     @property

@@ -14,7 +14,7 @@ from ...events import Event, ToolCallUpdated, ToolOutputAppended
 from ...transcript import Rope
 from . import lenient as read
 from . import raw_output
-from .call import Call, Content, category_of, content_of, locations_of, status_of
+from .call import CLOSED, Call, Content, category_of, content_of, locations_of, status_of
 from .lenient import KEEP
 from .terminals import Terminal, Terminals
 
@@ -220,8 +220,8 @@ class Calls:
                 setattr(call, name, given or "")
         call.category = category_of(call.kind, call.name)
         status = self._given(value, "status", str)
-        if status is not KEEP:
-            call.status = status_of(status)
+        if status is not KEEP and not (call.denied and status_of(status) not in CLOSED):
+            call.status = status_of(status)  # opencode tells of a refused call as in progress before it fails
         locations = self._given(value, "locations", list)
         if locations is not KEEP:
             call.locations = locations_of(locations)
@@ -252,7 +252,8 @@ class Calls:
         if items is not KEEP:
             found = content_of(items or [], call.input)
             call.parts = self._embedded(call, found)
-            if found.diffs != call.diffs:
+            # v1 agents replace the diff by "Wrote file successfully": what the call changes is still that
+            if found.diffs != call.diffs and (found.diffs or self._version > 1):
                 call.diffs = told.diffs = found.diffs
             if found.images != call.images:
                 call.images = told.images = found.images

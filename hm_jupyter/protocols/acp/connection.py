@@ -109,7 +109,8 @@ class Connection:
             if isinstance(found, Again):
                 self._initialize(found.protocol, step, last=True)
             elif isinstance(found, Refused):
-                self._refused(StartRefused(found.reason), step)
+                refused = self._refused if self.parts is None else self._not_reopened
+                refused(StartRefused(found.reason), step)
             elif found.version == 1 and version == "auto" and "reinitialize" in self._quirks:
                 self._initialize_again(found, step)
             else:
@@ -270,6 +271,8 @@ class Connection:
                 state, reached = self._missing(kept, step)
             else:
                 reached = False
+                self._shown.begin()
+                self._shown.end([], running=False)
                 text = "The agent could not take the session up again: it goes on in a new one and remembers nothing."
                 step.events += [SessionUpdated({"session_id": session_id}), NoticeRaised(text, "error")]
             self.ready = True

@@ -78,7 +78,7 @@ class Permissions:
         del self._waiting[command.request_id]
         self._decided.add(waiting.call_id)
         if waiting.call is not None:
-            waiting.call.allowed = command.allow
+            waiting.call.allowed, waiting.call.denied = command.allow, not command.allow
         lasting = option is not None and option.kind in ("allow_session", "deny_session")
         out.append(
             ApprovalResolved(
@@ -133,6 +133,7 @@ class Permissions:
         if is_command and told["toolCallId"].startswith("request:"):
             told |= {"kind": "execute", "title": read.text(subject.get("command"))}
         call = self._call(session, told, request_id, out)
+        call.denied = False
         options = _options(params.get("options"))
         self._waiting[request_id] = _Waiting(rpc_id, request_id, call, call.key, options)
         summary = read.text(params.get("title")) or read.text(told.get("title")) or call.title

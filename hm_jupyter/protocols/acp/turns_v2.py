@@ -126,6 +126,9 @@ class TurnsV2(Turns):
                 ended = ("error", running.failed)
             self._end(*ended, step)
             return
+        if running.acked and running.cancelled and ended[0] == "cancelled":
+            self._end(*ended, step)  # it was stopped before it had begun, and says so
+            return
         self._idle = ended
         if running.acked:
             step.wakes.append(Wake(_IDLE, SETTLE))

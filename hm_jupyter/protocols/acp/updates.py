@@ -23,6 +23,7 @@ from .messages import Messages
 from .settings import Settings
 
 Handler = Callable[[str, dict[str, Any], list[Event]], None]
+PlanReader = Callable[[dict[str, Any], list[Event]], None]
 _LEVELS: dict[Any, Level] = {"info": "info", "warning": "warning", "error": "error"}
 _OF_A_CHILD_ALONE = (
     "agent_thought_chunk agent_thought usage_update available_commands_update current_mode_update config_option_update"
@@ -47,6 +48,7 @@ class Updates:
         self.displays = Displays(self.calls)
         self.settings = Settings(version)
         self._compactions = plans.Compactions()
+        self._planned = False
         messages, settings, compactions = self.messages, self.settings, self._compactions
         self._main: dict[str, Callable[[dict[str, Any], list[Event]], None]] = {
             "agent_message_chunk": lambda value, out: messages.chunk("assistant", value, out),
@@ -55,8 +57,8 @@ class Updates:
             "agent_message": lambda value, out: messages.whole("assistant", value, out),
             "agent_thought": lambda value, out: messages.whole("thought", value, out),
             "user_message": messages.user_whole,
-            "plan": plans.plan,
-            "plan_update": plans.plan_update,
+            "plan": lambda value, out: self._plan(plans.plan, value, out),
+            "plan_update": lambda value, out: self._plan(plans.plan_update, value, out),
             "plan_removed": plans.plan_removed,
             "available_commands_update": settings.commands,
             "current_mode_update": settings.current_mode,
@@ -132,6 +134,7 @@ class Updates:
         """A turn begins: what was written between turns is closed."""
         self.messages.begin_turn(out)
         self.calls.begin_turn()
+        self._planned = False
         self._compactions.settle(out)
 
     def end_turn(self, out: list[Event], *, finished: bool = True) -> None:
@@ -175,6 +178,15 @@ class Updates:
         raise NotSupported("The agent does not let this be stopped by itself; stop the whole turn instead.")
 
     # ---- within ------------------------------------------------------------------------------------------------------
+
+    def _plan(self, read_it: PlanReader, value: dict[str, Any], out: list[Event]) -> None:
+        """A plan. Where a turn's first one appears, the message above it ends, as with a call."""
+        told: list[Event] = []
+        read_it(value, told)
+        if not self._planned:
+            self._planned = True
+            self.messages.new_call(out)
+        out += told
 
     def _usage(self, value: dict[str, Any], out: list[Event]) -> None:
         used, size = hm_read.count(value.get("used")), hm_read.count(value.get("size"))

@@ -16,9 +16,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from .. import install
 from ..alone import prefix
+from ..place import TAG, sweep
 from ..rows import Row, expected, rows
 from .steps import NOTHING
 from .table import table
@@ -62,7 +64,8 @@ def play(row: Row, steps: list[str]) -> Played:
     if why := row.missing():
         return Played(row, why)
     argv = [*prefix(), sys.executable, "-m", "tests.interop.drive.row", row.name, *steps]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "HM_INTEROP": str(install.cache())}
+    tag = uuid4().hex
+    env = {**os.environ, "PYTHONPATH": _path(), "HM_INTEROP": str(install.cache()), TAG: tag}
     began = time.monotonic()
     process = subprocess.Popen(
         argv, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -78,6 +81,7 @@ def play(row: Row, steps: list[str]) -> Played:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
         late = f"not reached within {row.seconds:.0f} s"
+    sweep(tag)
     played = Played(row, seconds=time.monotonic() - began)
     for line in out.splitlines():
         said = json.loads(line)
@@ -87,6 +91,10 @@ def play(row: Row, steps: list[str]) -> Played:
     elif process.returncode:
         played.outcomes["failed"] = {"outcome": f"the row ended with {process.returncode}", "detail": err[-1500:]}
     return played
+
+
+def _path() -> str:
+    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 
 
 def _tell(played: Played) -> None:

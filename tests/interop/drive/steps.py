@@ -123,7 +123,7 @@ class Drive:
 
     def cancel_tool(self) -> str:
         turn = self._start("cancel_tool")
-        asked = self._until(turn, lambda: any(self._at_work(call) for call in turn.tool_calls), allow=True)
+        asked = self._until(turn, lambda: self._at_work(turn), allow=True)
         time.sleep(0.5)  # on its way is not at work: no agent tells when the command itself has begun
         facts = [f"asked {len(asked)}", *self._stopped(turn), *self._calls(turn)]
         left = self._children(["sleep 60", "time.sleep(60)"])
@@ -221,7 +221,8 @@ class Drive:
         before = session.transcript.turns()
         entries = list(session.transcript.entries.values())
         said = [e.text for e in entries if isinstance(e, UserEntry)]
-        facts.append("history" if said else "no history")
+        spoken = [e for e in entries if isinstance(e, MessageEntry)]
+        facts.append("history" if said else "history without prompts" if spoken else "no history")
         missing = [text for text in self._sent if said and not any(text.strip() in heard for heard in said)]
         if missing:
             facts.append("prompts missing")
@@ -387,9 +388,13 @@ class Drive:
         self._session.close()
         self._open()
 
-    def _at_work(self, call: ToolEntry) -> bool:
-        decided = call.decision is not None and call.decision.outcome == "allowed"
-        return call.status == "running" or (decided and call.status == "pending")
+    def _at_work(self, turn: Turn) -> bool:
+        """A call is being carried out: one that was allowed, or that runs and is not asked about."""
+        calls = turn.tool_calls
+        if any(c.decision is not None and c.decision.outcome == "allowed" for c in calls):
+            return True
+        running = [c for c in calls if c.status == "running"]
+        return bool(running) and not self._wait(lambda: self._session.pending, 3)
 
     def _wait(self, condition: Callable[[], object], seconds: float) -> bool:
         deadline = time.monotonic() + seconds

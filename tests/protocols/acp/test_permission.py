@@ -256,6 +256,15 @@ def test_a_call_that_was_allowed_and_never_heard_of_again_is_over_with_the_turn(
     assert v1.tool("c").status == "completed"
 
 
+def test_a_denied_call_stays_denied_whatever_the_agent_says_of_it(v1: Scene) -> None:
+    """opencode tells of a refused call as in progress, and then as failed."""
+    decides(v1, asked(v1), allow=False)
+    for status in ("in_progress", "failed"):
+        assert v1.call("c", status=status).status == "denied"
+    decides(v1, asked(v1, 2), allow=True)
+    assert v1.call("c", status="completed").status == "completed"
+
+
 # ---- dialogs belong to requests ------------------------------------------------------------------------------------
 
 

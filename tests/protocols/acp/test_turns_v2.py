@@ -236,6 +236,15 @@ def test_stopping_is_confirmed_by_idle(talk: Talk) -> None:
     assert prompts(talk) == ["hi", "next"]
 
 
+def test_a_prompt_stopped_before_any_work_began_is_over_at_once(talk: Talk) -> None:
+    """The TypeScript SDK's v2 agent then says idle without ever having said running; three seconds were waited."""
+    prompt(talk)
+    talk.does(cmd.Abort())
+    taken(talk)
+    talk.state("idle", stopReason="cancelled")
+    assert ended(talk) == ["cancelled"]
+
+
 def test_a_prompt_that_was_never_taken_is_cancelled_by_its_error(talk: Talk) -> None:
     """ACP v2: prompts that were not inserted get -32800."""
     prompt(talk)

@@ -286,6 +286,18 @@ def test_v1_a_diff_of_the_passage_in_the_input_is_a_passage(v1: Scene) -> None:
     assert call.diffs == [ev.FileDiff("/a", "x", "y", partial=True)]
 
 
+def test_v1_a_diff_outlives_the_words_that_take_its_place(v1: Scene) -> None:
+    """opencode shows the change while it asks, and then says that it was made."""
+    v1.call("c", kind="edit", content=[{"type": "diff", "path": "/a", "oldText": "x", "newText": "y"}])
+    call = v1.call("c", status="completed", content=[output("Wrote file successfully.")])
+    assert (call.diffs, str(call.output)) == ([ev.FileDiff("/a", "x", "y")], "Wrote file successfully.")
+
+
+def test_v2_a_diff_that_is_replaced_is_gone(v2: Scene) -> None:
+    v2.call("c", kind="edit", content=[{"type": "diff", "changes": [{"operation": "add", "path": "/a"}]}])
+    assert v2.call("c", content=[output("no")]).diffs == []
+
+
 # ---- sub-agents ----------------------------------------------------------------------------------------------------
 
 

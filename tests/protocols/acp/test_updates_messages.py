@@ -42,6 +42,14 @@ def test_v1_progress_of_a_call_that_is_known_does_not_split_a_message(v1: Scene)
     assert v1.seen()[1:] == [("tool", "ls"), ("message", "below")]
 
 
+def test_v1_where_a_plan_appears_the_message_above_it_ends(v1: Scene) -> None:
+    v1.says("above")
+    for status in ("pending", "completed"):
+        v1.hears("plan", entries=[{"content": "x", "status": status}])
+        v1.says("below")
+    assert v1.seen()[1:] == [("message", "above"), ("message", "belowbelow")]
+
+
 def test_v1_a_thought_and_a_message_are_two(v1: Scene) -> None:
     v1.thinks("hm")
     v1.says("yes")

@@ -1,0 +1,351 @@
+"""A connection that is lost and comes back: the session is taken up again, no text twice and none missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from acp_talk import V1, V2, Talk, can
+
+from hm_jupyter import commands as cmd
+from hm_jupyter.errors import NotSupported, NotWaiting
+from hm_jupyter.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    CommandAnswered,
+    Event,
+    LinkChanged,
+    MessagesDropped,
+    NoticeRaised,
+    SessionStarted,
+    SessionUpdated,
+    TurnEnded,
+    TurnStarted,
+)
+from hm_jupyter.session.reducer import reduce
+from hm_jupyter.transcript import MessageEntry, ToolEntry, Transcript, TurnEntry, UserEntry
+
+LOADS = can(loadSession=True, session={"list": {}})
+
+
+def transcript(talk: Talk) -> Transcript:
+    """What a person sees after all of it."""
+    shown = Transcript()
+    for event in talk.events:
+        for op in reduce(shown, event, 0.0):
+            shown.apply(op)
+    return shown
+
+
+def words(talk: Talk, kind: Any = MessageEntry) -> list[str]:
+    return [str(e.text) for e in transcript(talk).entries.values() if isinstance(e, kind)]
+
+
+def lose(talk: Talk, hello: dict[str, Any]) -> None:
+    """The connection breaks, a fresh one is there, and the agent says hello on it."""
+    talk.take(talk.adapter.link_lost("broken pipe"))
+    talk.take(talk.adapter.link_back(fresh=True))
+    talk.answers("initialize", hello)
+
+
+def replay_v1(talk: Talk, *texts: str) -> None:
+    """The agent tells the session again: a prompt, and what it said to it."""
+    talk.updates("user_message_chunk", content={"type": "text", "text": texts[0]})
+    for text in texts[1:]:
+        talk.says(text)
+
+
+# ---- v1 ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_lost_session_is_loaded_again_and_only_what_is_missing_is_told() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.says("one ")
+    talk.says("two ")
+    talk.told()
+    lose(talk, LOADS)
+    assert talk.last("session/load")["params"] == {"sessionId": "s1", "cwd": "/work", "mcpServers": []}
+    assert talk.told(LinkChanged) == [LinkChanged(False, "broken pipe")]
+    replay_v1(talk, "hi", "one two three")
+    talk.answers("session/load", None)
+    assert words(talk) == ["one two three"]
+    assert words(talk, UserEntry) == ["hi"]
+    events = talk.told()
+    assert LinkChanged(True) in events and not any(isinstance(e, SessionStarted) for e in events)
+
+
+def test_the_turn_ends_after_what_was_missing_was_told() -> None:
+    """v1 has no word for the end of a turn but the prompt's answer, and that went with the connection."""
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.says("one ")
+    lose(talk, LOADS)
+    assert talk.told(TurnEnded) == []
+    replay_v1(talk, "hi", "one two")
+    talk.answers("session/load", {})
+    events = talk.told()
+    [end] = [n for n, e in enumerate(events) if isinstance(e, TurnEnded)]
+    assert "connection was lost" in events[end].error and "send it again" not in events[end].error
+    assert words(talk) == ["one two"]
+
+
+def test_a_prompt_the_agent_never_had_is_to_be_sent_again() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="first"))
+    talk.says("done")
+    talk.answers("session/prompt", {"stopReason": "end_turn"})
+    talk.does(cmd.Prompt(text="second thing"))
+    talk.told()
+    lose(talk, LOADS)
+    replay_v1(talk, "first", "done")
+    talk.answers("session/load", {})
+    [end] = talk.told(TurnEnded)
+    assert "send it again" in end.error
+    assert words(talk) == ["done"]
+
+
+def test_after_it_the_session_goes_on_as_before() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.says("one")
+    talk.answers("session/prompt", {"stopReason": "end_turn"})
+    lose(talk, LOADS)
+    replay_v1(talk, "hi", "one")
+    talk.answers("session/load", {})
+    talk.does(cmd.Prompt(text="more"))
+    talk.says("two")
+    talk.answers("session/prompt", {"stopReason": "end_turn"})
+    assert words(talk) == ["one", "two"]
+    turns = [e for e in transcript(talk).entries.values() if isinstance(e, TurnEntry)]
+    assert [t.status for t in turns] == ["finished", "finished"]
+
+
+def test_losing_it_twice_is_no_harder() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.says("one ")
+    for heard in ("one two ", "one two three"):
+        lose(talk, LOADS)
+        replay_v1(talk, "hi", heard)
+        talk.answers("session/load", {})
+    assert words(talk) == ["one two three"]
+
+
+def test_a_loss_while_it_is_being_taken_up_begins_anew() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    lose(talk, LOADS)
+    replay_v1(talk, "hi", "lost half-way")
+    lose(talk, LOADS)
+    replay_v1(talk, "hi", "whole")
+    talk.answers("session/load", {})
+    assert words(talk) == ["whole"]
+    assert len(talk.told(TurnEnded)) == 1
+
+
+def test_tool_calls_that_ended_meanwhile_are_ended() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.updates("tool_call", toolCallId="c1", title="ls", kind="execute", status="in_progress")
+    lose(talk, LOADS)
+    replay_v1(talk, "hi")
+    talk.updates("tool_call", toolCallId="c1", title="ls", kind="execute", status="completed")
+    talk.answers("session/load", {})
+    [call] = [e for e in transcript(talk).entries.values() if isinstance(e, ToolEntry)]
+    assert call.status == "completed"
+
+
+def test_what_waited_for_a_person_comes_down_and_is_taken_up_when_it_is_asked_again() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.asks_leave(0)
+    [old] = talk.told(ApprovalRequested)
+    lose(talk, LOADS)
+    assert [e.outcome for e in talk.told(ApprovalResolved)] == ["withdrawn"]
+    assert talk.reply(0) is None  # nobody is there to hear it
+    with pytest.raises((NotWaiting, NotSupported)):
+        talk.does(cmd.Approve(request_id=old.request_id, allow=True))
+    talk.answers("session/load", {})
+    talk.told()
+    talk.asks_leave(0)
+    [new] = talk.told(ApprovalRequested)
+    talk.does(cmd.Approve(request_id=new.request_id, allow=True))
+    reply = talk.reply(0)
+    assert reply is not None and reply["result"]["outcome"]["optionId"] == "yes"
+
+
+def test_requests_of_ours_that_were_open_fail() -> None:
+    talk = Talk().open(LOADS)
+    command = cmd.ListSessions()
+    talk.does(command)
+    talk.take(talk.adapter.link_back(fresh=True))
+    [answer] = talk.told(CommandAnswered)
+    assert not answer.ok and "connection was lost" in answer.error
+
+
+def test_settings_somebody_chose_are_made_again() -> None:
+    modes = {"currentModeId": "auto", "availableModes": [{"id": m, "name": m} for m in ("ask", "auto", "plan")]}
+    talk = Talk(mode="ask")
+    talk.answers("initialize", LOADS)
+    talk.answers("session/new", {"sessionId": "s1", "modes": modes})
+    talk.answers("session/set_mode", {})
+    talk.does(cmd.SetMode(mode="plan"))
+    talk.answers("session/set_mode", {})
+    talk.sent()
+    lose(talk, LOADS)
+    talk.answers("session/load", {"modes": modes})
+    assert [m["params"]["modeId"] for m in talk.sent("session/set_mode")] == ["plan"]
+    talk.answers("session/set_mode", {})
+    assert transcript(talk).state.mode == "plan"
+
+
+def test_while_it_is_away_only_stopping_is_possible_and_it_holds() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    waiting = cmd.FollowUp(text="next")
+    talk.does(waiting)
+    talk.take(talk.adapter.link_back(fresh=True))
+    with pytest.raises(NotSupported, match="wait"):
+        talk.does(cmd.Prompt(text="now?"))
+    talk.does(cmd.Abort())
+    assert talk.told(MessagesDropped) == [MessagesDropped([waiting.id])]
+    talk.answers("initialize", LOADS)
+    talk.answers("session/load", {})
+    assert [e.stop_reason for e in talk.told(TurnEnded)] == ["cancelled"]
+    assert len(talk.sent("session/prompt")) == 1
+
+
+def test_an_agent_that_forgets_gets_a_new_session_and_the_person_is_told() -> None:
+    for hello, answer in ((V1, None), (LOADS, {"code": -32002, "message": "no such session"})):
+        talk = Talk().open(hello)
+        talk.does(cmd.Prompt(text="hi"))
+        talk.says("one")
+        lose(talk, hello)
+        if answer:
+            talk.answers("session/load", error=answer)
+        talk.answers("session/new", {"sessionId": "s2"})
+        events: list[Event] = talk.told()
+        assert any(isinstance(e, NoticeRaised) and "remembers nothing" in e.text for e in events)
+        assert any(isinstance(e, TurnEnded) and e.stop_reason == "error" for e in events)
+        assert SessionUpdated({"session_id": "s2"}) in events
+        talk.does(cmd.Prompt(text="again"))
+        assert talk.last("session/prompt")["params"]["sessionId"] == "s2"
+        talk.says("two", "s2")
+        assert words(talk) == ["one", "two"]
+
+
+@pytest.mark.parametrize("fault", ["initialize", "sign in"])
+def test_an_agent_that_opens_nothing_any_more_says_why(fault: str) -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.take(talk.adapter.link_back(fresh=True))
+    if fault == "initialize":
+        talk.answers("initialize", error={"code": 1, "message": "out of order"})
+    else:
+        talk.answers("initialize", LOADS)
+        talk.answers("session/load", error={"code": -32000, "message": "out of order"})
+    events = talk.told()
+    assert any(isinstance(e, NoticeRaised) and "out of order" in e.text for e in events)
+    assert any(isinstance(e, TurnEnded) for e in events)
+    with pytest.raises(NotSupported):
+        talk.does(cmd.Prompt(text="x"))
+
+
+def test_a_loss_before_the_session_was_open_begins_from_the_start() -> None:
+    talk = Talk()
+    talk.answers("initialize", V1)
+    talk.take(talk.adapter.link_back(fresh=True))
+    talk.answers("initialize", V1)
+    talk.answers("session/new", {"sessionId": "s1"})
+    assert len(talk.told(SessionStarted)) == 1
+
+
+def test_terminals_of_ours_are_released_for_nobody_uses_them() -> None:
+    talk = Talk(host=True).open(LOADS)
+    talk.asks(0, "terminal/create", command="make")
+    talk.host({})
+    talk.asks(1, "terminal/wait_for_exit", terminalId=talk.calls[0].args["terminal_id"])
+    waiting = talk.calls[-1].id
+    talk.take(talk.adapter.link_back(fresh=True))
+    assert talk.dropped == [waiting]
+    assert talk.calls[-1].name == "terminal_release"
+
+
+def test_the_same_connection_goes_on_as_it_was() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.take(talk.adapter.link_lost("stream closed"))
+    talk.sent()
+    talk.take(talk.adapter.link_back(fresh=False))
+    assert talk.sent() == [] and talk.told(LinkChanged)[-1] == LinkChanged(True)
+    talk.answers("session/prompt", {"stopReason": "end_turn"})
+    assert talk.told(TurnEnded) == [TurnEnded("end_turn")]
+
+
+# ---- v2 ----------------------------------------------------------------------------------------------------------------
+
+
+def told_again(talk: Talk, *texts: str) -> None:
+    talk.updates("user_message", messageId="u1", content=[{"type": "text", "text": "hi"}])
+    for n, text in enumerate(texts):
+        talk.updates("agent_message", messageId=f"a{n}", content=[{"type": "text", "text": text}])
+
+
+@pytest.fixture
+def working() -> Talk:
+    talk = Talk().open(V2)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.answers("session/prompt", {"messageId": "u1"})
+    talk.state("running")
+    talk.updates("agent_message_chunk", messageId="a0", content={"type": "text", "text": "one "})
+    talk.told()
+    lose(talk, V2)
+    return talk
+
+
+def test_a_turn_of_v2_that_still_runs_goes_on(working: Talk) -> None:
+    assert working.last("initialize")["params"]["protocolVersion"] == 2
+    assert working.last("session/resume")["params"]["replayFrom"] == {"type": "start"}
+    told_again(working, "one two ")
+    working.state("running")
+    working.answers("session/resume", {})
+    assert working.told(TurnEnded) == []
+    working.updates("agent_message_chunk", messageId="a0", content={"type": "text", "text": "three"})
+    working.state("idle", stopReason="end_turn")
+    assert working.told(TurnEnded) == [TurnEnded("end_turn")]
+    assert words(working) == ["one two three"] and words(working, UserEntry) == ["hi"]
+
+
+def test_a_turn_of_v2_that_ended_meanwhile_ends_with_its_own_reason(working: Talk) -> None:
+    told_again(working, "one two")
+    working.state("idle", stopReason="max_tokens")
+    working.answers("session/resume", {})
+    assert [e.stop_reason for e in working.told(TurnEnded)] == ["max_tokens"]
+    assert words(working) == ["one two"]
+
+
+def test_a_turn_of_v2_of_which_nothing_is_told_ends(working: Talk) -> None:
+    told_again(working, "one two")
+    working.answers("session/resume", {})
+    [end] = working.told(TurnEnded)
+    assert end.stop_reason == "error" and "connection was lost" in end.error
+
+
+def test_a_turn_of_v2_stopped_while_it_was_away_is_stopped_when_it_is_back(working: Talk) -> None:
+    working.does(cmd.Abort())
+    assert working.sent("session/cancel") == []
+    told_again(working, "one two")
+    working.state("running")
+    working.answers("session/resume", {})
+    assert len(working.sent("session/cancel")) == 1
+    working.state("idle", stopReason="cancelled")
+    assert working.told(TurnEnded) == [TurnEnded("cancelled")]
+
+
+def test_a_turn_the_agent_began_while_it_was_away_is_a_turn() -> None:
+    talk = Talk().open(V2)
+    lose(talk, V2)
+    talk.state("running")
+    talk.answers("session/resume", {})
+    assert talk.told(TurnStarted) == [TurnStarted("")]
