@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from acp_remote import RemoteAgent
+from acp_elsewhere import RemoteAgent
 
 import hm_jupyter as hm
 from hm_jupyter.errors import HmError

@@ -15,7 +15,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from acp_remote import RemoteAgent
+from acp_elsewhere import RemoteAgent
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acp_remote import RemoteAgent
+from acp_elsewhere import RemoteAgent
 
 import hm_jupyter as hm
 from hm_jupyter.session.session import Session
