@@ -1,158 +1,110 @@
-"""The scripted ACP agent over Streamable HTTP and WebSocket: one server for both, in a thread of its own.
+"""The scripted ACP agent behind a server: over HTTP (on ``acp_server``) and over WebSocket, in the test's own loop.
 
-::
-
-    with RemoteAgent("--v1", token="hush") as remote:
-        remote.http, remote.ws          # addresses
-
-The HTTP server is ``acp_server``'s; the agent behind is ``acp_agent``'s, one for each connection, one store for all.
+Sessions belong to the server, not to a connection: whoever comes back and loads one finds it as it is, its turn still
+running, and what it wants decided is asked again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sys
-import threading
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from acp_agent import Agent
+import acp_agent
 from acp_options import parser
 from acp_server import AcpServer, Connection, Reply, Request
 from acp_sessions import Store
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-OF_THE_CONNECTION = {"initialize", "session/new", "session/load", "session/list", "session/fork"}
+
+class AgentServer(AcpServer):
+    """Over HTTP. ``flags`` are the agent's (``--v2``, …)."""
+
+    def __init__(self, *flags: str) -> None:
+        super().__init__()
+        self.args = parser().parse_args(flags)
+        self.store = Store()
+        self.agents: dict[str, acp_agent.Agent] = {}
+        self.agent = self._take
+        self._routes: dict[tuple[str, str], str] = {}  # whose request -> the stream its answer goes on
+
+    def _handle(self, request: Request) -> Reply | Connection:
+        found = super()._handle(request)
+        if isinstance(found, Reply) and found.status == 200:
+            connection, loop = self.last, asyncio.get_running_loop()
+            first: list[Any] = []
+
+            def write(value: dict[str, Any]) -> None:
+                if not first:
+                    first.append(value)
+                else:
+                    _soon(loop, self._say, connection, value)
+
+            agent = self.agents[connection.name] = acp_agent.Agent(self.args, write, self.store)
+            agent.receive(request.message)
+            found.body = json.dumps(first[0]).encode()
+        return found
+
+    async def _take(self, connection: Connection, message: dict[str, Any]) -> None:
+        method = message.get("method", "")
+        if "id" in message and method and method != "session/load":
+            session = (message.get("params") or {}).get("sessionId", "")
+            self._routes[connection.name, repr(message["id"])] = session
+        self.agents[connection.name].receive(message)
+
+    def _say(self, connection: Connection, value: dict[str, Any]) -> None:
+        if "method" in value:
+            connection.say(value)
+        else:
+            connection.say(value, self._routes.pop((connection.name, repr(value.get("id"))), ""))
 
 
-class RemoteAgent:
-    """``flags`` as ``acp_agent.py`` takes them; ``token``: the bearer token without which nothing is answered."""
+class AgentSocket:
+    """Over WebSocket: ``async with AgentSocket("--v2") as server: … server.url``."""
 
-    def __init__(self, *flags: str, token: str = "") -> None:
-        self._args = parser().parse_args(list(flags))
-        self._store = Store(self._args.store and Path(self._args.store))
-        self._token = token
-        self._agents: dict[str, Agent] = {}
-        self._sockets: set[ServerConnection] = set()
-        self.http = self.ws = ""
+    def __init__(self, *flags: str) -> None:
+        self.args = parser().parse_args(flags)
+        self.store = Store()
 
-    def __enter__(self) -> RemoteAgent:
-        ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(ready)), daemon=True)
-        self._thread.start()
-        assert ready.wait(10)
+    async def __aenter__(self) -> AgentSocket:
+        self._server = await serve(self._client, "127.0.0.1", 0, max_size=None, compression=None)
+        self.port = next(iter(self._server.sockets)).getsockname()[1]
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(10)
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close(close_connections=True)
+        await self._server.wait_closed()
 
-    def forget(self) -> None:
-        """As a server that was started again: no connection is known any more. (Its sessions are; any thread.)"""
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/acp"
 
-        async def forget() -> None:
-            self.server.forget()
-            for socket in list(self._sockets):
-                await socket.close(1001)
+    async def _client(self, socket: ServerConnection) -> None:
+        loop = asyncio.get_running_loop()
+        said: asyncio.Queue[str] = asyncio.Queue()
+        agent = acp_agent.Agent(
+            self.args, lambda value: _soon(loop, said.put_nowait, json.dumps(value, ensure_ascii=False)), self.store
+        )
 
-        asyncio.run_coroutine_threadsafe(forget(), self._loop).result(10)
-
-    def cut(self, rudely: bool = False) -> None:
-        """End all event streams, as a proxy may. What is said meanwhile is kept. (HTTP; any thread.)"""
-
-        async def cut() -> None:
-            for connection in self.server.connections.values():
-                for session in list(connection.reading):
-                    await connection.cut(session, rudely=rudely)
-
-        asyncio.run_coroutine_threadsafe(cut(), self._loop).result(10)
-
-    async def _run(self, ready: threading.Event) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._over = asyncio.Event()
-        server = self.server = AcpServer()
-        server.on = self._asked
-        server.agent = self._told
-        async with server, serve(self._socket, "127.0.0.1", 0, process_request=self._knock) as sockets:
-            self.http = server.url
-            self.ws = f"ws://127.0.0.1:{next(iter(sockets.sockets)).getsockname()[1]}/acp"
-            ready.set()
-            await self._over.wait()
-            sockets.close()
-
-    def _later(self, call: Callable[..., Any], *args: Any) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody listens to an agent that still talks
-            self._loop.call_soon_threadsafe(call, *args)
-
-    # ---- HTTP ------------------------------------------------------------------------------------------------------
-
-    def _asked(self, request: Request) -> Reply | None:
-        """Who may come in; and initialize, which makes a connection and an agent for it."""
-        if self._token and request.headers.get("authorization") != f"Bearer {self._token}":
-            return Reply(401, b"Unauthorized")
-        if request.method != "POST" or request.message.get("method") != "initialize":
-            return None
-        if request.headers.get("acp-connection-id"):
-            return None
-        name = f"c{len(self._agents) + 1}"
-        connection = self.server.connections[name] = Connection(self.server, name)
-        answers: list[dict[str, Any]] = []
-        streams: dict[Any, str] = {}
-
-        def write(value: dict[str, Any]) -> None:
-            if not answers:  # the answer to initialize, which is the POST's own
-                answers.append(value)
-                return
-            stream = streams.pop(value["id"], "") if "method" not in value else None
-            self._later(connection.say, _now(value), stream)
-
-        agent = self._agents[name] = Agent(self._args, write, self._store)
-        agent.streams = streams  # type: ignore[attr-defined]
-        agent.receive(request.message)
-        return Reply(200, json.dumps(answers[0]).encode(), {"Acp-Connection-Id": name})
-
-    async def _told(self, connection: Connection, message: dict[str, Any]) -> None:
-        agent = self._agents[connection.name]
-        session = (message.get("params") or {}).get("sessionId")
-        if "method" in message and "id" in message and session and message["method"] not in OF_THE_CONNECTION:
-            agent.streams[message["id"]] = session  # type: ignore[attr-defined]
-        agent.receive(message)
-
-    # ---- WebSocket -------------------------------------------------------------------------------------------------
-
-    def _knock(self, connection: ServerConnection, request: Any) -> Any:
-        if self._token and request.headers.get("Authorization") != f"Bearer {self._token}":
-            return connection.respond(401, "Unauthorized\n")
-        return None
-
-    async def _socket(self, socket: ServerConnection) -> None:
-        outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        agent = Agent(self._args, lambda value: self._later(outgoing.put_nowait, _now(value)), self._store)
-
-        async def send() -> None:
+        async def speak() -> None:
             while True:
-                await socket.send(json.dumps(await outgoing.get(), ensure_ascii=False))
+                await socket.send(await said.get())
 
-        self._sockets.add(socket)
-        sending = asyncio.ensure_future(send())
+        speaking = asyncio.ensure_future(speak())
         try:
             async for frame in socket:
                 agent.receive(json.loads(frame))
         except ConnectionClosed:
             pass
         finally:
-            self._sockets.discard(socket)
-            sending.cancel()
+            speaking.cancel()
+            await asyncio.gather(speaking, return_exceptions=True)
 
 
-def _now(value: dict[str, Any]) -> dict[str, Any]:
-    """As it is now: what the agent remembers of it may grow before it is sent."""
-    copy: dict[str, Any] = json.loads(json.dumps(value))
-    return copy
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[..., Any], *args: Any) -> None:
+    try:
+        loop.call_soon_threadsafe(call, *args)
+    except RuntimeError:  # the test is over
+        pass
