@@ -131,7 +131,7 @@ class AcpAdapter(Adapter, Handler):
     def woke(self, key: str) -> Step:
         """A deadline, or an alarm of the turns'."""
         step = Step()
-        if not self._peer.woke(key, step) and self._link.parts is not None:
+        if not self._peer.woke(key, step) and not self._link.woke(key, step) and self._link.parts is not None:
             self._link.parts.turns.woke(key, step)
         return self._link.tell(step)
 

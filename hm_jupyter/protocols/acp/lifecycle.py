@@ -41,6 +41,7 @@ class Lifecycle:
     ) -> None:
         self.context = context
         self.chosen = chosen or {}  # the settings made, in order
+        self.replays = False  # the session was taken up in a way that has its history told
         self._opened = opened
         self._refused = refused
 
@@ -146,6 +147,7 @@ class Lifecycle:
 
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
             if error is None:
+                self.replays = method == "session/load" or "replayFrom" in params
                 self._opened(session_id, True, result, step)  # the result may well be null (pitfall 21)
             elif error.code == INVALID_PARAMS and "replayFrom" in params:
                 self._resume(session_id, step, replay=replay, again=True, otherwise=otherwise)
