@@ -31,6 +31,11 @@ class Own:
         self._images: list[Image] = []
         self._settled = False  # it was told, or was an echo: its further pieces say nothing new
 
+    @property
+    def coming(self) -> bool:
+        """Is a message of the person's coming in?"""
+        return self._wire_id is not None
+
     def sent(self, text: str) -> None:
         """This prompt is on its way."""
         self._sent.append((text, self._version == 1))
