@@ -382,7 +382,7 @@ class Connection:
         self.parts.turns.lost(step)
 
 
-MAY_BE_MISSING = "The connection broke while the agent was talking, and it cannot tell again what it said: some of it may be missing here."
+MAY_BE_MISSING = "The connection broke while the agent was talking, and it cannot tell again what it said: some of that may not be here."
 
 
 def _wanted(setup: Setup) -> list[Setting]:
