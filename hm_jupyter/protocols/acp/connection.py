@@ -31,9 +31,10 @@ from .elicit import Elicitations
 from .handshake import Again, Agent, Offer, Refused, Version, judge
 from .hosting import Hosting
 from .inbox import Inbox
-from .lifecycle import Lifecycle, Setting
+from .lifecycle import Lifecycle
 from .permission import Permissions
 from .replay import History, Reconcile
+from .settle import Setting, Settle
 from .turns import Turns
 from .turns_v1 import TurnsV1
 from .turns_v2 import TurnsV2
@@ -47,6 +48,7 @@ class Parts:
     context: Context
     turns: Turns
     life: Lifecycle
+    settle: Settle
     asks: Asks
     hosting: Hosting
 
@@ -159,8 +161,9 @@ class Connection:
             turns.context = context
             context.session_id = before.context.session_id
         opened, refused = (self._opened, self._refused) if before is None else (self._reopened, self._not_reopened)
-        life = Lifecycle(context, opened, refused, before.life.chosen if before else None)
-        asks = Asks(context, life, turns, self._inbox, self._take)
+        life = Lifecycle(context, opened, refused)
+        settle = Settle(context, before.settle.chosen if before else None)
+        asks = Asks(context, life, settle, turns, self._inbox, self._take)
         hosting = Hosting(
             self._peer,
             context.updates,
@@ -168,7 +171,7 @@ class Connection:
             missing_is_empty="missing_file_is_empty" in self._quirks,
             read=self._offer.fs_read,
         )
-        self.parts = Parts(context, turns, life, asks, hosting)
+        self.parts = Parts(context, turns, life, settle, asks, hosting)
         if before is None:
             life.open(step)
         else:
@@ -216,7 +219,7 @@ class Connection:
         context.session_id = session_id
         context.updates.result(result, told)
         self._note_settings()
-        self.parts.life.settle(wanted, told, done, step)
+        self.parts.settle.settle(wanted, told, done, step)
 
     def _history(self, kept: list[dict[str, Any]], step: Step) -> None:
         """What came before the answer is the session's history. Where none is wanted, of settings alone is told."""
@@ -259,7 +262,7 @@ class Connection:
         self._inbox.begin()
         self._retelling = False
         if self.parts is not None:
-            self.parts.life.stale = True
+            self.parts.life.stale = self.parts.settle.stale = True
         if self.parts is None or not self.parts.context.session_id:
             self.parts, self.ready = None, False
             self._peer.forget(step)
@@ -338,7 +341,7 @@ class Connection:
                     self._take(session_id, update, step)
 
         assert self.parts is not None
-        self._settle(session_id, result, told, list(self.parts.life.chosen.values()), settled, step)
+        self._settle(session_id, result, told, list(self.parts.settle.chosen.values()), settled, step)
 
     def _session(self) -> str:
         return self.parts.context.session_id if self.parts is not None else ""
@@ -382,7 +385,10 @@ class Connection:
         self.parts.turns.lost(step)
 
 
-MAY_BE_MISSING = "The connection broke while the agent was talking, and it cannot tell again what it said: some of that may not be here."
+MAY_BE_MISSING = (
+    "The connection broke while the agent was talking, and it cannot tell again what it said: "
+    "some of it may be missing here."
+)
 
 
 def _wanted(setup: Setup) -> list[Setting]:

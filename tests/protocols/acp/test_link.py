@@ -327,7 +327,7 @@ def test_a_turn_ends_even_where_nothing_can_be_told_again() -> None:
     talk.answers("session/load", error={"code": -32603, "message": "busy"})
     *_, notice, ended = talk.told()
     assert ended == TurnEnded("end_turn")
-    assert "may not be here" in notice.text
+    assert "may be missing" in notice.text
 
 
 def test_an_agent_that_tells_nothing_again_is_not_asked_to() -> None:
@@ -337,7 +337,7 @@ def test_an_agent_that_tells_nothing_again_is_not_asked_to() -> None:
     talk.answers("session/prompt", {"stopReason": "end_turn"})
     *_, notice, ended = talk.told()
     assert ended == TurnEnded("end_turn")
-    assert "may not be here" in notice.text
+    assert "may be missing" in notice.text
 
 
 def test_a_loss_while_something_is_told_again_ends_the_turn_once() -> None:
