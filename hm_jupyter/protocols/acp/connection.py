@@ -21,6 +21,7 @@ from ...events import (
     SessionStarted,
     SessionUpdated,
     StartRefused,
+    TextAppended,
 )
 from ..base import Step
 from ..jsonrpc import Peer, RpcError
@@ -75,6 +76,19 @@ class Connection:
             self._inbox.keep(session_id, update)
         elif self.parts is not None:
             self._take(session_id, update, step)
+
+    def token(self, value: Any) -> TextAppended | None:
+        """The commonest message by far, on a short way: the next piece of the text being written. None: it is not that, and
+        has to go the long way. (20,000 of them cost half of what they do on the long one.)"""
+        if not self.ready or type(value) is not dict or "id" in value or value.get("method") != "session/update":
+            return None
+        params = value.get("params")
+        if type(params) is not dict or self.parts is None or params.get("sessionId") != self.parts.context.session_id:
+            return None
+        event = self.parts.context.updates.messages.token(params.get("update"))
+        if event is not None and self._shown is not None:
+            self._shown.told_token(event)
+        return event
 
     def tell(self, step: Step) -> Step:
         """What is about to be told is remembered, to know later what a replay adds to it."""
