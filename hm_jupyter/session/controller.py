@@ -228,8 +228,10 @@ class Controller:
             self._apply(State({"capabilities": known}))
 
     def _before(self, event: ev.Event) -> ev.Event:
-        if isinstance(event, ev.SessionStarted):
-            self.offer()
+        if isinstance(event, ev.SessionStarted) or (
+            isinstance(event, ev.SessionUpdated) and "options" in event.changes and self._ready.is_set()
+        ):
+            self.offer()  # what can be set may come to be known late
         if isinstance(event, ev.TurnEnded) and self._closing and not event.error:
             return replace(event, error="The session was closed.")  # nobody pressed Stop
         if isinstance(event, (ev.ApprovalResolved, ev.QuestionResolved)):

@@ -39,6 +39,7 @@ class AcpAdapter(Adapter, Handler):
         mode, model, options: settings to make before the first prompt, such as the mode that asks.
         host: offer our files and terminals to an agent of v1.
         fs_read: with ``host``, offer the reading of files too.
+        streams: a session's updates come by another stream than some answers (ACP over HTTP), and may be overtaken.
         quirks: faults of this agent to allow for: ``missing_file_is_empty``, ``reinitialize``.
     """
 
@@ -62,9 +63,11 @@ class AcpAdapter(Adapter, Handler):
         fs_read: bool = True,
         quirks: Iterable[str] = (),
         latest: bool = False,
+        streams: bool = False,
     ) -> None:
+        chosen = dict(options or {})
         setup = Setup(
-            cwd, tuple(mcp_servers), tuple(roots), resume, replay, sign_in, mode, model, dict(options or {}), latest
+            cwd, tuple(mcp_servers), tuple(roots), resume, replay, sign_in, mode, model, chosen, latest, streams
         )
         self._peer = Peer(self)
         self._link = Connection(
@@ -159,11 +162,13 @@ class AcpAdapter(Adapter, Handler):
         return Step([LinkChanged(False, reason)])
 
     def link_back(self, fresh: bool) -> Step:
-        """It is there again. On a fresh one everything begins anew, and the session is taken up where it was."""
+        """It is there again. On a fresh one everything begins anew, and the session is taken up where it was; on the same,
+        what was lost of the running turn is asked for at its end."""
         step = Step()
         if fresh:
             self._link.again(step)
         else:
+            self._link.doubt()
             step.events.append(LinkChanged(True))
         return self._link.tell(step)
 

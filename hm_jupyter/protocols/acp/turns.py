@@ -52,7 +52,7 @@ STOP_REASONS: dict[str, StopReason] = {
 class Running:
     """A turn the agent works on. ``command_id`` is "" when the agent began it; ``cancelled``: we have asked it to stop;
     ``shown``: a person sees it as running. ``acked`` and ``busy`` are of v2: the prompt was taken in, and the agent said
-    that it works."""
+    that it works. ``over``: it has ended and is only not closed yet."""
 
     command_id: str = ""
     cancelled: bool = False
@@ -60,6 +60,7 @@ class Running:
     acked: bool = False
     busy: bool = False
     failed: str = ""
+    over: bool = False
 
 
 class Turns(ABC):
@@ -95,6 +96,8 @@ class Turns(ABC):
         running = self.running
         if running is None:
             self.context.cancel_waiting(step)  # asked for work that outlived its turn
+            return
+        if running.over:
             return
         if running.cancelled:
             self._give_up(running, dropped, step)
@@ -171,12 +174,25 @@ class Turns(ABC):
 
     def _end(self, reason: StopReason, error: str, step: Step) -> None:
         """The agent has ended the turn: close it, and send what waits."""
-        running, self.running = self.running, None
+        running = self.running
         if running is None:
             return
         if running.cancelled:
             reason, error = "cancelled", ""
             step.wakes.append(Wake(_SLOW, 0))
+        check, self.context.check = self.context.check, None
+        if check is not None and running.shown:
+            running = self.running = replace(running, over=True)  # no answer ends it twice
+            self.context.cancel_waiting(step)
+            self.context.updates.end_turn(step.events, finished=reason == "end_turn")
+            check(lambda step: self._ended(running, reason, error, step), step)
+        else:
+            self._ended(running, reason, error, step)
+
+    def _ended(self, running: Running, reason: StopReason, error: str, step: Step) -> None:
+        if self.running is not running:
+            return  # the connection was lost meanwhile, and that has ended it
+        self.running = None
         if running.shown:
             self._close(reason, error, step)
         if self._queue:
