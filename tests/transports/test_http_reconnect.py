@@ -332,7 +332,7 @@ async def disturbed(seed: int) -> list[str]:
     async with AcpServer() as server:
         server.agent, server.on = agent, net
         server.shape = lambda data: [data[: (cut := chance.randrange(len(data)))] or data[:1], data[cut or 1 :]]
-        async with open_to(server) as client:
+        async with open_to(server, replace(QUICK, taken=2.0)) as client:
             await client.begin()
             await client.ask("session/prompt", {"sessionId": "s1"})
             told = client.texts
