@@ -58,8 +58,8 @@ def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:
 
 
 def _status_change(known: ToolEntry, status: ev.ToolStatus, now: float) -> dict[str, Any]:
-    if known.status == "denied" and status in ("completed", "failed"):
-        return {"ended": now}  # a refused call's result says so too; it stays denied
+    if known.status == "denied":  # what an agent tells of a call it was refused; it stays denied
+        return {"ended": now} if status in CLOSED else {}
     changes: dict[str, Any] = {"status": status}
     if status == "running" and known.started is None:
         changes["started"] = now

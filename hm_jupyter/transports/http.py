@@ -38,6 +38,9 @@ log = logging.getLogger("hm_jupyter")
 STREAMS = 64
 """Sessions whose streams are kept open; a server that names more of them is not followed."""
 
+QUIET = 0.1
+"""Seconds without a word on a session's stream after which an answer that came on another one is not early."""
+
 REMEMBERED = 10_000
 """Requests of the agent whose session is remembered until they are answered."""
 
@@ -87,7 +90,9 @@ class HttpTransport(Transport):
         self.connection = ""
         self._streams: dict[str, tuple[Stream, asyncio.Task[Any]]] = {}
         self._owners: dict[tuple[type, Any], str] = {}  # the agent's requests -> the session they came for
-        self._asked: dict[tuple[type, Any], tuple[str, str]] = {}  # ours -> method, session
+        self._asked: dict[
+            str, tuple[str, str]
+        ] = {}  # ours (by the id as text: some echo another type) -> method, session
         self._down: dict[str, str] = {}  # streams that broke -> why
         self._lossy = False
         self._shown = False
@@ -109,7 +114,7 @@ class HttpTransport(Transport):
         self._posts = Posts(self, self._client, self._spawn)
         try:
             status, _ = await self._knock()
-        except (httpx.TransportError, TransportError, OSError) as error:
+        except (httpx.RequestError, TransportError, OSError) as error:
             await self._client.aclose()
             self._state = "ended"
             if isinstance(error, TransportError):
@@ -228,7 +233,7 @@ class HttpTransport(Transport):
                     status, body = response.status_code, await read_some(response, self.max_message)
                     connection = response.headers.get(CONNECTION, "")
                     wait = retry_after(response.headers.get("retry-after"), self.wall_clock())
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 reason = endpoint.explain(error)
             except TransportError as error:
                 return self.fail(str(error))
@@ -266,35 +271,58 @@ class HttpTransport(Transport):
 
     def arrived(self, session: str, items: list[Received]) -> None:
         """Note what the transport itself must know of it, and pass it on."""
-        for item in items:
+        late: list[int] = []
+        for at, item in enumerate(items):
             if isinstance(item, Message) and isinstance(item.value, dict):
                 value = item.value
-                if "id" in value:
-                    self._note(session, value)
-                elif not session:
-                    named = _session_of(value)
-                    if named and named not in self._streams:
+                if "id" not in value:
+                    if not session and (named := _session_of(value)) and named not in self._streams:
                         self._want(named)
+                elif "method" in value:
+                    self._asked_by_agent(session, value)
+                elif (stream := self._answered(session, value)) is not None:
+                    late.append(at)
+                    self._spawn(self._after(stream, item))
+        for at in reversed(late):
+            del items[at]
         self._opened().put(items)
 
-    def _note(self, session: str, value: dict[str, Any]) -> None:
-        key = _key(value["id"])
-        if "method" in value:
-            named = _session_of(value) or session
-            if named:
-                while len(self._owners) >= REMEMBERED:
-                    del self._owners[next(iter(self._owners))]
-                self._owners[key] = named
-                self._want(named)
-            return
-        method, named = self._asked.pop(key, ("", ""))
+    def _asked_by_agent(self, session: str, value: dict[str, Any]) -> None:
+        """Remember for which session a request came: our answer has to name it, or is lost (measured)."""
+        named = _session_of(value) or session
+        if named:
+            while len(self._owners) >= REMEMBERED:
+                del self._owners[next(iter(self._owners))]
+            self._owners[_key(value["id"])] = named
+            self._want(named)
+
+    def _answered(self, session: str, value: dict[str, Any]) -> Stream | None:
+        """An answer to a request of ours. If it overtook what is on its session's own stream, that stream."""
+        method, named = self._asked.pop(str(value["id"]), ("", ""))
         result = value.get("result")
         if isinstance(result, dict) and isinstance(result.get("sessionId"), str) and method.startswith("session/"):
             self._want(result["sessionId"])
         if method in ("session/close", "session/delete") and "error" not in value:
             self._drop(named)
-        elif method in ATTACH and named in self._streams:
-            self._streams[named][0].again()
+            return None
+        stream = self._streams[named][0] if named in self._streams else None
+        if stream is not None and method in ATTACH:
+            stream.again()
+        return stream if session != named else None
+
+    async def _after(self, stream: Stream, item: Received) -> None:
+        """Pass an answer on when nothing comes on its session's stream any more. A history is replayed there, and the
+        answer that ends it comes on the connection's stream (ACP reference 10), which may be quicker."""
+        loop = self._loop
+        came = loop.time()
+        waited = 0.0
+        while waited < self.patience.taken:
+            if stream.settled.is_set() and (not stream.open or loop.time() - max(stream.heard, came) >= QUIET):
+                break
+            await asyncio.sleep(QUIET / 5)
+            if stream.session not in self._down:  # else it is being opened again, and has more to tell
+                waited += QUIET / 5
+        self._opened().put([item])
 
     async def room(self) -> None:
         await self._opened().room()
@@ -364,7 +392,7 @@ class HttpTransport(Transport):
             await asyncio.sleep(self._recovery.delay(wait))
             try:
                 status, wait = await self._knock()
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 reason, wait = self._endpoint.explain(error), None
                 continue
             except TransportError as error:
@@ -394,10 +422,10 @@ class HttpTransport(Transport):
         lane = session
         params = value.get("params")
         if method == "$/cancel_request" and isinstance(params, dict):
-            lane = self._asked.get(_key(params.get("requestId")), ("", ""))[1]  # behind the request it is about
+            lane = self._asked.get(str(params.get("requestId")), ("", ""))[1]  # behind the request it is about
         if "id" not in value:
             return Post(body, "notification", method, None, session, lane)
-        self._asked[_key(value["id"])] = (method, session)
+        self._asked[str(value["id"])] = (method, session)
         return Post(body, "request", method, value["id"], session, lane)
 
     def _want(self, session: str) -> Stream | None:

@@ -129,7 +129,7 @@ class Posts:
                 await asyncio.sleep(backoff.delay())
                 await desk.linked()
                 continue
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 reason = endpoint.explain(error)
                 if post.kind == "request":
                     await desk.linked()  # if the connection is gone too, that is told instead

@@ -49,7 +49,8 @@ class Stream:
     """The stream of ``session``, or of the connection itself ("").
 
     ``settled`` is set while it is open, and also when the server does not know the session (yet): then there is nothing
-    to wait for. One reader a stream: the next request begins when the one before is closed (pitfall 25).
+    to wait for. ``heard`` is when (by the loop's clock) something came last. One reader a stream: the next request begins
+    when the one before is closed (pitfall 25).
     """
 
     def __init__(self, hub: Hub, session: str) -> None:
@@ -63,7 +64,7 @@ class Stream:
         self._was_open = self._progress = False  # in this round; … and something came
         self._lossy = False  # it was cut, not ended
         self._again = asyncio.Event()
-        self._heard = asyncio.get_running_loop().time()
+        self.heard = asyncio.get_running_loop().time()
         self._scope: anyio.CancelScope | None = None
         self._last_id = ""
         self._retry: float | None = None
@@ -76,7 +77,7 @@ class Stream:
         """Open it anew if it has been silent for too long: three missed keepalives, or where the server never sent
         any, twenty times their interval."""
         limit = self._hub.patience.keepalive * (3 if self._hub.comments_seen else 20)
-        if self._scope is not None and now - self._heard > limit:
+        if self._scope is not None and now - self.heard > limit:
             self._scope.cancel()
 
     async def run(self) -> None:
@@ -123,7 +124,7 @@ class Stream:
     async def _once(self) -> tuple[str, float | None]:
         """One request, to its end. Returns why it ended ("": for good), and how long to wait at least."""
         hub = self._hub
-        self._heard = asyncio.get_running_loop().time()
+        self.heard = asyncio.get_running_loop().time()
         self._was_open = False
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-cache", CONNECTION: hub.connection}
         if self.session:
@@ -137,8 +138,7 @@ class Stream:
                 if response.status_code == 200 and kind == "text/event-stream":
                     return await self._read(response)
                 return await self._refused(response, kind)
-        except httpx.TransportError as error:
-            self._lossy = self._lossy or self.open
+        except httpx.RequestError as error:
             return hub.web.endpoint.explain(error), None
         except TransportError as error:  # a redirect to elsewhere
             hub.fail(str(error))
@@ -150,13 +150,12 @@ class Stream:
         self._known = self._was_open = self.open = True
         self.settled.set()
         hub.stream_up(self, self._lossy)
-        self._lossy = False
         loop = asyncio.get_running_loop()
-        ended = False
+        self._lossy = True  # until it ends as it should
         try:
             chunks = _chunks(response)
             while chunk := await (step := Noting(anext(chunks, b""))):
-                self._heard = loop.time()
+                self.heard = loop.time()
                 items = decoder.feed(chunk)
                 if decoder.comments:
                     hub.comments_seen = True
@@ -166,12 +165,13 @@ class Stream:
                     await hub.room()
                 if step.waited and len(chunk) < SMALL:
                     await asyncio.sleep(PAUSE)
-            ended = True
+            self._lossy = False
+        except httpx.RequestError:
+            hub.arrived(self.session, decoder.end())
+            raise
         finally:
             self._last_id, self._retry = decoder.last_id, decoder.retry
-            if items := decoder.end():
-                hub.arrived(self.session, items)
-            self._lossy = not ended
+        hub.arrived(self.session, decoder.end())
         return "the server ended the stream", None
 
     async def _refused(self, response: httpx.Response, kind: str) -> tuple[str, float | None]:

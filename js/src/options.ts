@@ -5,7 +5,7 @@ import { Button } from "./frame";
 import type { ApprovalOption } from "./model";
 
 /** Characters of a name on a button; a longer one is written out below. */
-const ON_BUTTON = 60;
+const ON_BUTTON = 90;
 /** Characters of a name anywhere. */
 const MOST = 1_000;
 

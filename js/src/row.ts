@@ -101,6 +101,7 @@ export class ToolRow implements EntryView {
   readonly nest = h("div", { class: "hm-nest" });
   private calls = 0;
   private stop: Button | null = null;
+  private stopping = false;
   private readonly fate = h("span", { class: "hm-help hm-bad-text", role: "status" });
 
   constructor(private readonly ctx: Context) { this.node = this.row.node; }
@@ -128,11 +129,13 @@ export class ToolRow implements EntryView {
     const { stop } = this;
     if (!stop) return;
     if (this.ctx.cut) return say(this.fate, "The agent cannot be reached now.");
+    this.stopping = true;
     stop.words("Stopping");
     stop.off(true);
     say(this.fate, "");
     void this.ctx.send({ type: "cancel_work", kind: "tool", work: this.entry.call_id }).answer.then(({ ok, error }) => {
       if (ok) return;
+      this.stopping = false;
       stop.words("Stop this call");
       stop.off(false);
       say(this.fate, error || "It was not stopped.");
@@ -155,6 +158,7 @@ export class ToolRow implements EntryView {
     const elsewhere = this.ctx.store.elsewhere.has(e.call_id);
     const running = e.status === "running" || e.status === "drafting";
     const { text } = objectOf(e);
+    const { root } = this.ctx.store.state;
     const meta: Child[] = [];
     if (e.decision && (e.decision.outcome !== "allowed" || e.decision.by !== "agent" || elsewhere)) {
       meta.push(h("span", null, decided(e.decision, elsewhere, e.diffs.length)));
@@ -173,7 +177,7 @@ export class ToolRow implements EntryView {
     this.row.set({
       state: running ? "run" : e.status === "failed" ? "bad" : e.status === "completed" ? "done" : e.status === "pending" || e.status === "paused" ? "wait" : "off",
       verb: VERBS[e.category] ? [VERBS[e.category] as string] : label(e.name || "Tool"),
-      object: text, prose: e.category === "agent", status: STATUS[e.status] ?? e.status, meta, detail: true,
+      object: e.diffs.length ? e.diffs.map((d) => within(d.path, root)).join(", ") : /^(?:read|edit)$/.test(e.category) ? within(text, root) : text, prose: e.category === "agent", status: STATUS[e.status] ?? e.status, meta, detail: true,
     });
     this.tick();
     const note = !!e.decision?.note && e.decision.outcome === "denied";
@@ -181,6 +185,7 @@ export class ToolRow implements EntryView {
   }
 
   tick(): void {
+    if (this.stop && !this.stopping) this.stop.off(this.ctx.cut);
     const { started, ended, status, decision } = this.entry;
     const running = status === "running";
     const never = status === "denied" || status === "skipped" || status === "pending" || (decision && decision.outcome !== "allowed");

@@ -111,7 +111,7 @@ class RemoteAgent:
                 answers.append(value)
                 return
             stream = streams.pop(value["id"], "") if "method" not in value else None
-            self._later(connection.say, value, stream)
+            self._later(connection.say, _now(value), stream)
 
         agent = self._agents[name] = Agent(self._args, write, self._store)
         agent.streams = streams  # type: ignore[attr-defined]
@@ -134,7 +134,7 @@ class RemoteAgent:
 
     async def _socket(self, socket: ServerConnection) -> None:
         outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        agent = Agent(self._args, lambda value: self._later(outgoing.put_nowait, value), self._store)
+        agent = Agent(self._args, lambda value: self._later(outgoing.put_nowait, _now(value)), self._store)
 
         async def send() -> None:
             while True:
@@ -150,3 +150,9 @@ class RemoteAgent:
         finally:
             self._sockets.discard(socket)
             sending.cancel()
+
+
+def _now(value: dict[str, Any]) -> dict[str, Any]:
+    """As it is now: what the agent remembers of it may grow before it is sent."""
+    copy: dict[str, Any] = json.loads(json.dumps(value))
+    return copy

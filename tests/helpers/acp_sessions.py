@@ -34,6 +34,9 @@ class Session:
         self.queue: list[Turn] = []
         self.open: dict[Waiting, tuple[str, Json]] = {}
         self.lock = threading.Lock()
+        self.telling = (
+            threading.RLock()
+        )  # what is remembered and what is told are one: a replay comes between two of them
         self.sticky_cancel = False
 
     def tell(self, update: Json, child: str = "") -> None:
@@ -49,13 +52,12 @@ class Session:
         self.open[waiting] = (method, params)
         return self.peer.ask(method, params, waiting)
 
-    def attach(self, peer: Peer) -> None:
-        """The session is spoken to over another connection now: what is open is asked there again."""
-        if self.peer is not None and self.peer is not peer:
+    def ask_again(self, before: Peer | None) -> None:
+        """The session is spoken to over another connection than ``before``: what is open is asked there again."""
+        if self.peer is not None and self.peer is not before:
             for waiting, (method, params) in list(self.open.items()):
                 if not waiting.done:
-                    peer.ask(method, params, waiting)
-        self.peer = peer
+                    self.peer.ask(method, params, waiting)
 
     # ---- what was said ---------------------------------------------------------------------------------------------
 

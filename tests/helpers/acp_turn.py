@@ -80,35 +80,40 @@ class Turn:
         """The next piece of the answer. After a thought or a tool call it is a new message."""
         self._thought = ""
         self._message = self._message or self.session.fresh("m")
-        self.session.remember("agent", self._message, [text(said)])
-        self.tell(self.voice.chunk("agent", self._message, text(said)))
+        with self.session.telling:
+            self.session.remember("agent", self._message, [text(said)])
+            self.tell(self.voice.chunk("agent", self._message, text(said)))
 
     def show(self, block: Json) -> None:
         """Something in the answer that is no text."""
         self._message = self._message or self.session.fresh("m")
-        self.session.remember("agent", self._message, [block])
-        self.tell(self.voice.chunk("agent", self._message, block))
+        with self.session.telling:
+            self.session.remember("agent", self._message, [block])
+            self.tell(self.voice.chunk("agent", self._message, block))
 
     def think(self, said: str) -> None:
         """The next piece of a thought."""
         self._message = ""
         self._thought = self._thought or self.session.fresh("t")
-        self.session.remember("thought", self._thought, [text(said)])
-        self.tell(self.voice.chunk("thought", self._thought, text(said)))
+        with self.session.telling:
+            self.session.remember("thought", self._thought, [text(said)])
+            self.tell(self.voice.chunk("thought", self._thought, text(said)))
 
     def call(self, title: str, kind: str = "other", **fields: Any) -> str:
         """Begin a tool call; returns its id."""
         self._message = self._thought = ""
         call_id = self.session.fresh("c")
         fields = {"title": title, "kind": kind, "status": "pending", **fields}
-        self.session.remember_call(call_id, fields)
-        self.tell(self.voice.call(call_id, fields))
+        with self.session.telling:
+            self.session.remember_call(call_id, fields)
+            self.tell(self.voice.call(call_id, fields))
         return call_id
 
     def update(self, call_id: str, **fields: Any) -> None:
         """News of a tool call."""
-        self.session.remember_call(call_id, fields)
-        self.tell(self.voice.call_update(call_id, fields))
+        with self.session.telling:
+            self.session.remember_call(call_id, fields)
+            self.tell(self.voice.call_update(call_id, fields))
 
     def done(self, call_id: str, said: str, ok: bool = True) -> None:
         """The tool call has ended, and this is what it put out."""
@@ -192,11 +197,13 @@ class Turn:
 
     def _begin(self) -> None:
         message_id = self.session.fresh("u")
-        self.session.remember("user", message_id, self.blocks)
+        with self.session.telling:
+            self.session.remember("user", message_id, self.blocks)
+            if isinstance(self.voice, V2):
+                self.state("running")
+                for update in self.voice.whole("user", message_id, self.blocks):
+                    self.tell(update)
         if isinstance(self.voice, V2):
-            self.state("running")
-            for update in self.voice.whole("user", message_id, self.blocks):
-                self.tell(update)
             self.peer.answer(self.rpc_id, {} if self.voice.old else {"messageId": message_id})
         elif self.agent.args.echo:
             for block in self.blocks:

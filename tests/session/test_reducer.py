@@ -314,3 +314,10 @@ def test_what_an_agent_offers_reaches_the_state():
               "background": [ev.Background("terminal", "1")], "context_size": 5, "spent": "$1"}  # fmt: skip
     t = play(STARTED, ev.SessionUpdated(offers))
     assert {name: getattr(t.state, name) for name in offers} == offers
+
+
+def test_a_call_that_was_refused_stays_so_whatever_the_agent_tells_of_it():
+    asked = ev.ApprovalRequested("p1", "c1", "shell")
+    told = [ev.ToolCallUpdated("c1", status=status) for status in ("running", "failed")]
+    t = play(STARTED, PROMPT, asked, ev.ApprovalResolved("p1", "denied", "you"), *told)
+    assert only(t, ToolEntry).status == "denied"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,13 +14,14 @@ from acp_server import AcpServer, Connection, Reply, Request, plain_agent
 from remote import QUICK, Client
 
 from hm_jupyter.errors import AgentGone, TransportError, UsageError
+from hm_jupyter.transports.backoff import Patience
 from hm_jupyter.transports.http import HttpTransport
 
 pytestmark = pytest.mark.anyio
 
 
-def open_to(server: AcpServer, **options: Any) -> Client:
-    return Client(HttpTransport(server.url, patience=QUICK, **options))
+def open_to(server: AcpServer, patience: Patience = QUICK, **options: Any) -> Client:
+    return Client(HttpTransport(server.url, patience=patience, **options))
 
 
 async def test_a_session_from_initialize_to_goodbye() -> None:
@@ -125,6 +128,30 @@ async def test_measured_an_answer_may_precede_its_202_and_come_on_any_stream() -
             server.on = answer_first
             answer = await client.ask("session/prompt", {"sessionId": "s1"})
             assert answer["result"]["stopReason"] == "end_turn"
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/prompt"])
+async def test_an_answer_on_the_connections_stream_does_not_overtake_what_comes_before_it_on_the_sessions(
+    method: str,
+) -> None:
+    """A history is replayed on one stream, and the answer that ends it comes on another."""
+
+    async def agent(connection: Connection, message: dict[str, Any]) -> None:
+        if message.get("method") != method:
+            return await plain_agent(connection, message)
+        connection.answer(message, {}, "")
+        for n in range(20):
+            connection.update(str(n))
+            await asyncio.sleep(0.01)
+        return None
+
+    async with AcpServer() as server:
+        server.agent = agent
+        async with open_to(server, patience=replace(QUICK, taken=2.0)) as client:
+            await client.begin()
+            answer = await client.ask(method, {"sessionId": "s1"})
+            assert client.texts == [str(n) for n in range(20)]
+            assert client.values[-1] == answer
 
 
 async def test_a_server_may_answer_in_the_body_as_well() -> None:
@@ -344,6 +371,65 @@ async def test_an_error_as_answer_to_initialize_is_the_agents_word_whatever_the_
             assert answer["error"]["code"] == -32022
             server.on = lambda request: None
             assert "result" in await client.ask("initialize", {}, 2)
+
+
+async def test_a_proxy_of_the_environment_is_used_for_other_machines_and_never_for_this_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with AcpServer() as proxy, AcpServer() as here:
+        for name in (
+            "http_proxy",
+            "https_proxy",
+            "all_proxy",
+            "HTTP_PROXY",
+            "HTTPS_PROXY",
+            "ALL_PROXY",
+            "NO_PROXY",
+            "no_proxy",
+        ):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/acp"))
+        async with Client(HttpTransport("http://agents.invalid/acp", patience=QUICK)) as client:
+            await client.begin()
+            for n in range(100):
+                proxy.last.update(str(n))
+            await client.until(lambda: client.texts == [str(n) for n in range(100)])
+            await proxy.last.cut("s1")
+            proxy.last.update("after")
+            await client.until(lambda: client.texts[-1] == "after")
+        assert {r.path for r in proxy.requests} == {"http://agents.invalid/acp"}
+        asked = len(proxy.requests)
+        async with open_to(here) as client:
+            await client.begin()
+        assert len(proxy.requests) == asked
+
+
+async def test_http2_without_its_package_says_what_to_install() -> None:
+    try:
+        import h2  # noqa: F401
+    except ImportError:
+        async with AcpServer() as server:
+            with pytest.raises(TransportError, match=r"pip install 'httpx\[http2\]'"):
+                await HttpTransport(server.url, http2=True, patience=QUICK).open()
+    else:
+        pytest.skip("h2 is installed here")
+
+
+async def test_a_server_that_compresses_is_understood() -> None:
+    async with AcpServer() as server, open_to(server) as client:
+        await client.begin()
+        body = gzip.compress(b'data: {"method": "session/update", "params": {"text": "zipped"}}\n\n')
+        page = Reply(200, body, {"Content-Type": "text/event-stream", "Content-Encoding": "gzip"})
+        await server.last.read("s1")
+        server.on = lambda request: page if request.method == "GET" and "zipped" not in client.texts else None
+        await server.last.cut("s1")
+        await client.until(lambda: client.texts[:1] == ["zipped"])
+        broken = Reply(200, b"no gzip", page.headers)
+        server.on = lambda request: broken if request.method == "GET" else None
+        await server.last.cut("")
+        await client.until(lambda: "lost" in client.links)
+        server.on = lambda request: None
+        await client.until(lambda: client.links[-1] == "back")
 
 
 async def test_it_is_opened_once_and_only_used_when_open() -> None:

@@ -26,12 +26,15 @@ from ...events import (
 )
 from . import missing
 from .align import alike, match_texts, place_of_last
-from .told import Stretch, Told
+from .told import Stretch, Told, joined
 
 _TALK = (
     TextAppended, MessageUpdated, ToolCallUpdated, ToolOutputAppended, PlanUpdated, PlanRemoved, CompactionStarted,
     CompactionEnded, NoticeRaised, UnknownReceived, UsageReported, TurnStarted, TurnEnded,
 )  # fmt: skip
+
+UNSURE = 2
+"""Prompts for which what came before is kept after a loss in mid-turn: an agent of v1 does not say that it still works."""
 
 NOTHING_TOLD = (
     "The agent took the session up but told nothing of it: there may be nothing, or it may have forgotten. "
@@ -137,8 +140,9 @@ class Reconcile:
             else:
                 out.append(event)
 
-    def end(self, out: list[Event], *, running: bool) -> Outcome:
-        """The replay is over: tell what was missing. ``running``: a turn is open, and all of it belongs there.
+    def end(self, out: list[Event], *, running: bool, apart: bool = False) -> Outcome:
+        """The replay is over: tell what was missing. ``running``: a turn is open, and all of it belongs there. ``apart``: the
+        replay was read apart, and what comes goes on with the ids of before, not with those of the replay.
 
         What is told here must not pass through :meth:`told` again.
         """
@@ -158,11 +162,17 @@ class Reconcile:
             missing.endings(known.running, stretch, found)
         reached = 0 <= at < len(replay.stretches)
         if reached:
-            missing.stretch(known, replay.stretches[at], names, found, ids=self._ids)
+            kept = known.latest()
+            again = replay.stretches[max(0, at + 1 - len(kept)) : at + 1]
+            missing.stretch(known, joined(kept), joined(again), names, found, ids=self._ids)
+        if running and not self._ids:
+            known.unsure = UNSURE
         for stretch in replay.stretches[max(0, at + 1 if reached else at) :]:
             missing.new_stretch(stretch, names, found, running=running)
         for event in found:
             known.add(event)
+        if apart:
+            self._names = missing.Names(known.messages, names.suffix)
         out.extend(found)
         return Outcome(reached=reached)
 

@@ -12,6 +12,7 @@ from hm_jupyter.errors import NotSupported
 from hm_jupyter.events import (
     CommandAnswered,
     NoticeRaised,
+    QuestionRequested,
     SessionStarted,
     SessionUpdated,
     StartRefused,
@@ -389,6 +390,18 @@ def test_requests_we_do_not_know_are_answered_and_notifications_ignored_but_thos
     talk.tells("$/whatever")
     talk.tells("session/weather", sessionId="s", sunny=True)
     assert [e.name for e in talk.told(UnknownReceived)] == ["session/weather"]
+
+
+def test_what_an_agent_asks_before_it_opens_the_session_can_be_answered() -> None:
+    """Such as whether a folder is to be trusted: session/new waits for the answer."""
+    talk = Talk()
+    talk.answers("initialize", V1)
+    schema = {"type": "object", "properties": {"trust": {"type": "boolean"}}}
+    talk.asks(0, "elicitation/create", requestId=2, message="Trust it?", mode="form", requestedSchema=schema)
+    [question] = talk.told(QuestionRequested)
+    talk.does(cmd.Answer(request_id=question.request_id, fields={"trust": True}))
+    reply = talk.reply(0)
+    assert reply is not None and reply["result"] == {"action": "accept", "content": {"trust": True}}
 
 
 def test_requests_before_the_handshake_are_answered_too() -> None:
