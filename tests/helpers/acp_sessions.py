@@ -88,7 +88,8 @@ class Session:
 
     def replay(self, voice: V1, how: str) -> None:
         """Say all of it again. ``how``: see :data:`REPLAYS`."""
-        for item in [] if how == "empty" else list(self.items):
+        items = json.loads(json.dumps(self.items))  # as they are now: what is told goes out later
+        for item in [] if how == "empty" else items:
             if "role" in item:
                 message_id = os.urandom(8).hex() if how == "renumbered" else item["id"]
                 blocks = _rewritten(item["blocks"]) if how == "rewritten" and item["role"] == "user" else item["blocks"]

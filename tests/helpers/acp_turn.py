@@ -106,7 +106,7 @@ class Turn:
         fields = {"title": title, "kind": kind, "status": "pending", **fields}
         with self.session.telling:
             self.session.remember_call(call_id, fields)
-            self.tell(self.voice.call(call_id, fields))
+            self.tell(self.voice.call(call_id, dict(fields)))
         return call_id
 
     def update(self, call_id: str, **fields: Any) -> None:

@@ -153,6 +153,7 @@ class Reconcile:
         self._generation += 1  # ids are made up anew from now on, whatever the replay told
         names = self._names = missing.Names(known.messages, "" if self._ids else f"~{self._generation}")
         if replay.empty:
+            known.last.lost = known.last.empty
             if not known.empty:
                 out.append(NoticeRaised(NOTHING_TOLD))
             return Outcome(empty=True, reached=False)
@@ -165,6 +166,7 @@ class Reconcile:
             kept = known.latest()
             again = replay.stretches[max(0, at + 1 - len(kept)) : at + 1]
             missing.stretch(known, joined(kept), joined(again), names, found, ids=self._ids)
+        known.last.lost = not reached and known.last.empty
         if running and not self._ids:
             known.unsure = UNSURE
         for stretch in replay.stretches[max(0, at + 1 if reached else at) :]:
@@ -181,7 +183,12 @@ class Reconcile:
         ours, theirs = self._known.stretches[1:], replay.stretches[1:]
         if not ours:
             return 0
-        at = place_of_last([s.prompt for s in ours], [s.prompt for s in theirs])
+        prompts = [stretch.prompt for stretch in theirs]
+        at, score = place_of_last([s.prompt for s in ours], prompts)
+        there = [s.prompt for s in ours if s is ours[-1] or not s.lost or not s.empty]
+        if len(there) < len(ours):  # of those that were lost on the way, most never arrived
+            without, better = place_of_last(there, prompts)
+            at = without if better >= score else at
         if not 0 <= at < len(theirs):
             return max(at, 0) + 1
         last, found = self._known.last, theirs[at]

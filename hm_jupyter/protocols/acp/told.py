@@ -68,13 +68,17 @@ Item = Union[Said, Called]
 
 @dataclass(slots=True)
 class Stretch:
-    """A prompt and what followed it. The first one of a session has no prompt: it is what came before any."""
+    """A prompt and what followed it. The first one of a session has no prompt: it is what came before any.
+
+    ``lost``: the agent did not have this prompt when the session was last told again.
+    """
 
     prompt: str = ""
     prompt_id: str = ""
     images: list[Image] | None = None
     items: list[Item] = field(default_factory=list)
     others: list[Event] = field(default_factory=list)
+    lost: bool = False
 
     def said(self, role: Role) -> list[Said]:
         """The messages of a role, in order."""
