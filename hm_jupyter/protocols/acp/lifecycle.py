@@ -40,8 +40,8 @@ class Lifecycle:
         refused: Callable[[StartRefused, Step], None],
     ) -> None:
         self.context = context
-        self.stale = False  # the connection is gone: what it opens or does not open means nothing any more
         self.replays = False  # the session was taken up in a way that has its history told
+        self.stale = False  # the connection is gone: what it opens or does not open means nothing any more
         self._opened = opened
         self._refused = refused
 
