@@ -48,6 +48,7 @@ bench: $(STAMPS)/bench $(BUNDLE) ## Measure against the peers and print the tabl
 	@$(PY) -m benchmarks $(BENCH_ARGS)
 
 interop: $(STAMPS)/test $(BUNDLE) ## Play a scenario with real ACP agents (docs/interop.md) and print the table
+	@HM_CHAOS_SEEDS=50 $(PY) -m pytest -q tests/test_chaos.py
 	@$(PY) -m tests.interop.drive $(if $(AGENTS),--agents $(AGENTS)) $(if $(STEPS),--steps $(STEPS)) $(INTEROP_ARGS)
 
 dist: $(STAMPS)/test ## Build the sdist and the wheel into dist/

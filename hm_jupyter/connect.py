@@ -221,6 +221,7 @@ def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
         options={**(known.options if known is not None else {}), **(given["options"] or {})},
         host=not launch.url,  # files and commands of this machine are no business of one that runs elsewhere
         fs_read=quirks.fs_read,
+        streams=launch.url.startswith("http"),
         quirks=_quirks(quirks),
     )
 

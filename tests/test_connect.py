@@ -16,6 +16,7 @@ from hm_jupyter import catalog as catalog_module
 from hm_jupyter.errors import (
     AgentError,
     AgentNotFound,
+    ApprovalRequired,
     NotSupported,
     NotWaiting,
     SignInRequired,
@@ -296,6 +297,27 @@ def test_a_form_is_answered_by_its_fields(connect: Callable[..., Session], versi
         s.answer("just text")
     s.answer(question.call_id or question.request_id, fields={"name": "shop", "colour": "red", "tags": ["x"]})
     assert "shop" in s.turns[-1].wait(10).text
+
+
+@pytest.mark.parametrize("version", ["--v1", "--v2"])
+def test_a_policy_answers_a_form_by_its_fields_and_what_nobody_can_be_asked_is_declined(
+    connect: Callable[..., Session], version: str
+):
+    s = connect(version, answers={"where to put it": {"name": "shop", "count": "2"}})
+    assert "('name', 'shop')" in s.prompt("form", unattended=True).text
+    for scene in ("form", "url"):
+        alone = connect(version)
+        with pytest.raises(ApprovalRequired):
+            alone.prompt(scene, unattended=True)
+        turn = alone.turns[-1]
+        assert turn.stop_reason == "end_turn"
+        assert "decline" in turn.text, "no text is ever taken for a consent"
+
+
+@pytest.mark.parametrize(("reply", "action"), [("yes", "accept"), ("sqlite", "decline")])
+def test_a_page_is_consented_to_by_a_plain_yes_only(connect: Callable[..., Session], reply: str, action: str):
+    s = connect("--v1", answers=[reply])
+    assert action in s.prompt("url", unattended=True).text
 
 
 @pytest.mark.parametrize("version", ["--v1", "--v2"])

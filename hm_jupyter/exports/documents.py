@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..transcript import SessionState, Transcript
-from . import jsonl, markdown, requote, safe, text, wording
+from . import jsonl, markdown, requote, safe, text, turn_words, wording
 from .html import turn_html
 from .style import DOCUMENT, frozen
 from .view import TurnView, select, state_of
@@ -18,7 +18,7 @@ def _name(view: TurnView) -> str:
 def _subtitle(state: SessionState, views: list[TurnView]) -> list[str]:
     parts = [state.agent, state.model, wording.number(sum(v.turn is not None for v in views), "turn")]
     used = state.usage.input + state.usage.output
-    parts += [wording.tokens(used) if used else "", wording.cost(state.usage.cost), *wording.standing(state)]
+    parts += [wording.tokens(used) if used else "", wording.cost(state.usage.cost), *turn_words.standing(state)]
     return [p for p in parts if p]
 
 
@@ -28,7 +28,7 @@ def document_html(transcript: Transcript, *, title: str = "", times: bool = True
     name = title or state.title or "Agent session"
     rows, sections = [], []
     for view in views:
-        head = wording.headline(view, state, times=times) if view.turn else []
+        head = turn_words.headline(view, state, times=times) if view.turn else []
         anchor = f"turn-{view.number}"
         if view.turn:
             tools = ", ".join(h for h in head if "tool call" in h)

@@ -23,7 +23,7 @@ from ..transcript import (
     UnknownEntry,
     UserEntry,
 )  # fmt: skip
-from . import html_tool, prose, safe, wording
+from . import asked, html_tool, prose, safe, turn_words, wording
 from .icons import icon
 from .style import frozen
 from .view import Turns, TurnView, runs, select, state_of
@@ -53,7 +53,7 @@ def _you(entry: UserEntry, *, with_text: bool = True) -> str:
     text = f'<div class="hm-you-text">{_words(entry.text)}</div>' if with_text and entry.text else ""
     if not text and not extra:
         return ""
-    by = wording.sent(entry) if with_text else "Sent with your message"
+    by = asked.sent(entry) if with_text else "Sent with your message"
     by = f'<div class="hm-you-by">{by}<span class="hm-sr">:</span></div>'
     return f'<div class="hm-you">{icon("steer", "hm-glyph")}<div>{by}{text}{extra}</div></div>'
 
@@ -65,15 +65,15 @@ def _question(entry: QuestionEntry) -> str:
         f"<li>{safe.markup(c.label or c.value)}{f' ({safe.markup(c.help)})' if c.help else ''}</li>"
         for c in entry.choices[:50]
     )
-    asked = prose.render(entry.text) if title != entry.text.strip() else ""
-    asked += f"<ul>{choices}</ul>" if choices else ""
-    asked += f"<p>Address: <code>{safe.markup(entry.url, exact=True)}</code></p>" if entry.url else ""
-    asked += f"<p>Asked by {safe.markup(safe.one_line(entry.source), exact=True)}.</p>" if entry.source else ""
-    asked += f"<p>{safe.markup(wording.asked_for(entry))}</p>" if wording.asked_for(entry) else ""
-    replied = wording.reply(entry)
-    said = wording.answer(entry) + (":" if replied or (answered and not entry.url) else ".")
+    body = prose.render(entry.text) if title != entry.text.strip() else ""
+    body += f"<ul>{choices}</ul>" if choices else ""
+    body += f"<p>Address: <code>{safe.markup(entry.url, exact=True)}</code></p>" if entry.url else ""
+    body += f"<p>Asked by {safe.markup(safe.one_line(entry.source), exact=True)}.</p>" if entry.source else ""
+    body += f"<p>{safe.markup(asked.asked_for(entry))}</p>" if asked.asked_for(entry) else ""
+    replied = asked.reply(entry)
+    said = asked.answer(entry) + (":" if replied or (answered and not entry.url) else ".")
     reply = f'<div class="hm-quote">{_words(replied)}</div>' if replied else ""
-    body = f'<div class="hm-md">{asked}</div>' if asked else ""
+    body = f'<div class="hm-md">{body}</div>' if body else ""
     return html_tool.row(
         "ask hm-glyph",
         "Asked",
@@ -94,12 +94,12 @@ def _plan(entry: PlanEntry) -> str:
         f"{_words(str(i.get('text', '')))}{f' ({note})' if note else ''}</span></li>"
         for i in entry.items[:200]
         for glyph, word in [_ITEM.get(str(i.get("status")), ("todo", "to do"))]
-        for note in [wording.plan_note(i)]
+        for note in [asked.plan_note(i)]
     )
     detail = f'<div class="hm-md">{prose.render(entry.markdown)}</div>' if entry.markdown.strip() else ""
     detail += f'<ul class="hm-plan">{items}</ul>' if items else ""
     glyph = "off hm-glyph" if entry.removed else "now hm-glyph"
-    return html_tool.row(glyph, "Plan", wording.plan_head(entry), detail=detail, prose_target=True)
+    return html_tool.row(glyph, "Plan", asked.plan_head(entry), detail=detail, prose_target=True)
 
 
 def _compaction(entry: CompactionEntry) -> str:
@@ -151,7 +151,7 @@ def _entry(entry: Entry, times: bool, inner: html_tool.Inner) -> str:
 
 
 def _ending(view: TurnView) -> str:
-    first, rest = wording.ending(view)
+    first, rest = turn_words.ending(view)
     if not first:
         return ""
     stopped = view.turn is not None and view.turn.status != "failed"
@@ -163,7 +163,7 @@ def _ending(view: TurnView) -> str:
 
 def turn_html(view: TurnView, state: SessionState, *, times: bool = False, prompt: bool = True) -> str:
     """One turn: header line, its entries, its ending. ``prompt`` false: the message that began it is shown above already."""
-    head = [safe.markup(p) for p in wording.headline(view, state, times=times)] if view.turn else []
+    head = [safe.markup(p) for p in turn_words.headline(view, state, times=times)] if view.turn else []
     parts = (
         [f'<div class="hm-sum">{_DOT.join([f"<b>{head[0]}</b>"] + [f"<span>{h}</span>" for h in head[1:]])}</div>']
         if head
@@ -171,7 +171,10 @@ def turn_html(view: TurnView, state: SessionState, *, times: bool = False, promp
     )
     opening = view.prompt
     parts.append('<div class="hm-log">')
-    shared = lambda e: wording.small(e) and getattr(e, "call_id", "") not in view.inner  # noqa: E731
+
+    def shared(entry: Entry) -> bool:
+        return turn_words.small(entry) and getattr(entry, "call_id", "") not in view.inner
+
     for run in runs(view.top, shared, 3):
         if len(run) > 1:
             parts.append(html_tool.steps_row(run, times=times))

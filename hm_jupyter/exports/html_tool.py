@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from ..events import Image
 from ..transcript import Entry, ThoughtEntry, ToolEntry
-from . import ansi, diffs, images, prose, safe, wording
+from . import ansi, diffs, images, prose, safe, turn_words, wording
 from .icons import icon
 
 HEAD, TAIL = 3, 4  # lines of a long output before and after its fold
@@ -177,7 +177,7 @@ def steps_row(entries: list[Entry], *, times: bool = False) -> str:
     )  # fmt: skip
     return row(
         "check hm-glyph",
-        wording.summary(entries),
+        turn_words.summary(entries),
         meta=[wording.number(len(entries), "step")],
         detail=inner,
         sub=" hm-nest",

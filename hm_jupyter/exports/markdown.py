@@ -23,7 +23,7 @@ from ..transcript import (
     UnknownEntry,
     UserEntry,
 )  # fmt: skip
-from . import diffs, images, safe, wording
+from . import asked, diffs, images, safe, turn_words, wording
 from .requote import code, fence, line, markdown, text
 from .text import BRIEF, fold, output_lines
 from .view import Turns, TurnView, select, state_of
@@ -83,7 +83,7 @@ def _tool(tool: ToolEntry, limit: int, times: bool, embed: bool, inner: Inner) -
 def _user(entry: UserEntry, embed: bool, with_text: bool = True) -> list[Block]:
     out: list[Block] = []
     if with_text and entry.text.strip():
-        out += [[f"**{wording.sent(entry)}:**"], _quote(entry.text)]
+        out += [[f"**{asked.sent(entry)}:**"], _quote(entry.text)]
     if entry.attachments:
         out.append([f"*With {text(', '.join(' '.join(a.split()) for a in entry.attachments))}*"])
     return out + _pictures(entry.images, embed, "Attached picture")
@@ -102,24 +102,24 @@ def _question(entry: QuestionEntry) -> list[Block]:
         out.append([f"Address: {code(entry.url, exact=True)}"])
     if entry.source:
         out.append([f"Asked by {text(safe.plain(safe.one_line(entry.source), exact=True))}."])
-    if wording.asked_for(entry):
-        out.append([text(wording.asked_for(entry))])
-    reply = wording.reply(entry)
+    if asked.asked_for(entry):
+        out.append([text(asked.asked_for(entry))])
+    reply = asked.reply(entry)
     if reply or (entry.status == "answered" and not entry.url):
-        return [*out, [f"**{wording.answer(entry)}:**"], _quote(reply)]
-    return [*out, [f"*{wording.answer(entry)}.*"]]
+        return [*out, [f"**{asked.answer(entry)}:**"], _quote(reply)]
+    return [*out, [f"*{asked.answer(entry)}.*"]]
 
 
 def _plan(entry: PlanEntry) -> list[Block]:
     boxes = {"done": "[x]", "active": "[ ] (now)", "cancelled": "[ ] (cancelled)"}
     items = []
     for item in entry.items[:200]:
-        status, note = str(item.get("status")), wording.plan_note(item)
+        status, note = str(item.get("status")), asked.plan_note(item)
         words = text(" ".join(str(item.get("text", "")).split()))
         behind = f" ({note})" if note and note != "cancelled" else ""
         items.append(f"- {boxes.get(status, '[ ]')} {words}{behind}")
     prose = markdown(entry.markdown).split("\n") if entry.markdown.strip() else []
-    head = f"**Plan** ({wording.plan_head(entry)})" if entry.removed else "**Plan**"
+    head = f"**Plan** ({asked.plan_head(entry)})" if entry.removed else "**Plan**"
     return [[head], *([prose] if prose else []), *([items] if items else [])]
 
 
@@ -170,7 +170,7 @@ def turn_blocks(
     """One turn as blocks of markdown. ``embed``: pictures inside the text, as data addresses."""
     out: list[Block] = []
     if view.turn:
-        head, *rest = [text(p) for p in wording.headline(view, state, times=times)]
+        head, *rest = [text(p) for p in turn_words.headline(view, state, times=times)]
         out.append([" · ".join([f"**{head}**", *rest])])
     opening = view.prompt
     for entry in view.top:
@@ -178,7 +178,7 @@ def turn_blocks(
             out += _user(entry, embed, prompt)
         else:
             out += _entry(entry, limit, times, embed, view.inner)
-    first, rest_of = wording.ending(view)
+    first, rest_of = turn_words.ending(view)
     if first:
         out.append([f"**{first}** {text(' '.join(rest_of.split()))}".rstrip()])
     return [b for b in out if b]

@@ -18,7 +18,7 @@ from ..transcript import (
     UnknownEntry,
     UserEntry,
 )  # fmt: skip
-from . import ansi, images, safe, wording
+from . import ansi, asked, images, safe, turn_words, wording
 from .view import Turns, TurnView, select, state_of
 
 BRIEF = 24  # lines of an output in the text of one cell
@@ -85,7 +85,7 @@ def _tool(
 def _user(entry: UserEntry, with_text: bool = True) -> Iterator[str]:
     if with_text and entry.text:
         lines = _prose(entry.text)
-        yield f"> {wording.sent(entry)}: {lines[0]}"
+        yield f"> {asked.sent(entry)}: {lines[0]}"
         yield from _indent(lines[1:], "> ")
     if entry.attachments:
         yield f"> With {safe.plain(', '.join(entry.attachments))}"
@@ -104,20 +104,20 @@ def _question(entry: QuestionEntry) -> Iterator[str]:
         yield f"    Address: {safe.plain(entry.url, exact=True)}"
     if entry.source:
         yield f"    Asked by {safe.plain(safe.one_line(entry.source), exact=True)}."
-    if wording.asked_for(entry):
-        yield f"    {safe.plain(wording.asked_for(entry))}"
-    reply = wording.reply(entry)
-    said = wording.answer(entry)
+    if asked.asked_for(entry):
+        yield f"    {safe.plain(asked.asked_for(entry))}"
+    reply = asked.reply(entry)
+    said = asked.answer(entry)
     yield from _indent(_prose(f"{said}:\n{reply}" if "\n" in reply else f"{said}: {reply}" if reply else f"{said}."))
 
 
 def _plan(entry: PlanEntry) -> Iterator[str]:
-    head = wording.plan_head(entry)
+    head = asked.plan_head(entry)
     yield f"Plan ({head})" if entry.removed else "Plan"
     yield from _indent(_prose(entry.markdown) if entry.markdown.strip() else [])
     for item in entry.items[:200]:
         mark = {"done": "x", "active": ">", "cancelled": "-"}.get(str(item.get("status")), " ")
-        note = wording.plan_note(item)
+        note = asked.plan_note(item)
         yield f"    [{mark}] {safe.plain(safe.one_line(str(item.get('text', ''))))}" + (f" ({note})" if note else "")
 
 
@@ -159,7 +159,7 @@ def turn_lines(
     """One turn as lines."""
     out: list[str] = []
     if view.turn:
-        out += [safe.plain(" · ".join(wording.headline(view, state, times=times)), exact=True), ""]
+        out += [safe.plain(" · ".join(turn_words.headline(view, state, times=times)), exact=True), ""]
     opening, row_before = view.prompt, False
     for entry in view.top:
         if entry is opening and isinstance(entry, UserEntry):
@@ -172,7 +172,7 @@ def turn_lines(
                 out.append("")
             out += lines
             row_before = row
-    first, rest = wording.ending(view)
+    first, rest = turn_words.ending(view)
     if first:
         out += ["", *_prose(f"{first} {rest}")]
     return out

@@ -104,11 +104,20 @@ def model_name(model: str) -> str:
     return re.split(r"[/\\]", model)[-1] if model.lower().endswith(".toml") else model
 
 
+def without_secrets(url: str) -> str:
+    """A page's address for a file that others may read: one-time codes stand in its query, passwords before its host."""
+    where, mark = re.match(r"([^?#]*)([?#])?", url).groups()  # type: ignore[union-attr]
+    return re.sub(r"(?<=://)[^/@]*@", "…@", where) + (f"{mark}…" if mark else "")
+
+
 def ready(entry: Entry, shorten: Callable[[str], str]) -> Entry:
     """A copy to write down. What a shell call was given, and what was decided, stays as it was, letter by letter."""
     copy = rewrite(entry, shorten)
     if isinstance(copy, TurnEntry):
         copy.model = model_name(copy.model)
+    if isinstance(copy, QuestionEntry) and copy.url:
+        copy.answer = without_secrets(copy.answer) if copy.answer == copy.url else copy.answer
+        copy.url = without_secrets(copy.url)
     if isinstance(entry, ToolEntry) and isinstance(copy, ToolEntry):
         if entry.category == "shell":
             copy.input, copy.title = rewrite(entry.input, safe.clean), safe.clean(entry.title)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
-from ..catalog import catalog
+from ..catalog import catalog, own_file
 from ..found import Found, look
 from .options import Args
 from .registry import registry
@@ -33,7 +33,7 @@ def agents(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     note = (
         f"Start one with %hm start AGENT (without a name: {usual}). "
         + (f"Open sessions: {', '.join(names)}; change with %hm use NAME. " if names else "No session is open. ")
-        + f"Any other program: a variable with its command, a list. Your own by name: {known.file or 'docs/acp.md'}"
+        + f"Any other program: a variable with its command, a list. Your own by name: {known.file or own_file()}"
     )
     return Table(("agent", "what", "here", "asks in mode", "to know"), rows, note=note, code=("agent", "asks in mode"))
 

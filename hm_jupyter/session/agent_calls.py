@@ -40,12 +40,12 @@ class AgentCalls:
     @property
     def modes(self) -> dict[str, str]:
         """The modes there are: id to name."""
-        return {mode: self.state.labels.get(mode, mode) for mode in self.state.modes}
+        return {mode: self._label("mode", mode) for mode in self.state.modes}
 
     @property
     def models(self) -> dict[str, str]:
         """The models there are: id to name."""
-        return {model: self.state.labels.get(model, model) for model in self.state.models}
+        return {model: self._label("model", model) for model in self.state.models}
 
     @property
     def options(self) -> list[ConfigOption]:
@@ -87,6 +87,11 @@ class AgentCalls:
     async def aset_option(self, option: str, value: bool | str) -> None:
         """``set_option``"""
         await self._asend(self._setting(option, value))
+
+    def _label(self, what: str, value: str) -> str:
+        """The name of a mode or a model; the two may share an id."""
+        labels = self.state.labels
+        return labels.get(f"{what}:{value}") or labels.get(value, value)
 
     def _setting(self, option: str, value: bool | str) -> cmd.SetOption:
         found = next((o for o in self.state.options if option in (o.id, o.name)), None)

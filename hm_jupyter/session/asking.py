@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 STOPPED = "The person stopped the turn."
 
+MOST = 50
+"""Requests that may wait at once: what nobody can look through is not asked."""
+
 Outcome = Literal["allowed", "denied", "withdrawn", "interrupted"]
 
 
@@ -47,6 +50,8 @@ class Asking:
 
         Raises :class:`Refused` where it is not given.
         """
+        if len(self._waiting) >= MOST:
+            raise Refused("failed", f"{MOST} requests wait for the person: wait until some are decided.")
         request_id = OWN + call.id
         request = self._waiting[request_id] = Request(anyio.Event())
         self._controller.announce(ev.ApprovalRequested(request_id, card, rule=rule, for_session=bool(rule), **shown))

@@ -77,7 +77,9 @@ def _check_option(command: cmd.Approve, t: Transcript) -> None:
 
 def _check_form(command: cmd.Answer, t: Transcript) -> None:
     request = pending_request(t.state, command.request_id)
-    if isinstance(request, PendingQuestion) and bool(request.form) != (command.fields is not None):
+    if not isinstance(request, PendingQuestion) or (len(request.form) == 1 and command.fields is None):
+        return  # a form of one field may be answered by a text
+    if bool(request.form) != (command.fields is not None):
         how = "by its fields: s.answer(fields={…})" if request.form else "with a text: it is no form"
         raise UsageError(f"Answer {request.call_id} {how}.")
 

@@ -228,8 +228,10 @@ class Controller:
             self._apply(State({"capabilities": known}))
 
     def _before(self, event: ev.Event) -> ev.Event:
-        if isinstance(event, ev.SessionStarted):
-            self.offer()
+        if isinstance(event, ev.SessionStarted) or (
+            isinstance(event, ev.SessionUpdated) and "options" in event.changes and self._ready.is_set()
+        ):
+            self.offer()  # what can be set may come to be known late
         if isinstance(event, ev.TurnEnded) and self._closing and not event.error:
             return replace(event, error="The session was closed.")  # nobody pressed Stop
         if isinstance(event, (ev.ApprovalResolved, ev.QuestionResolved)):
@@ -327,7 +329,7 @@ class Controller:
             raise gone_error(self.transcript.state.agent, self._exit or Exit())
         command = resolve(command, self.transcript)
         check(command, self.transcript, self.capabilities)
-        step = self.hosting.answer(command) or self.adapter.send(command)
+        step = self.hosting.answer(command) or self.adapter.send(self.decider.for_wire(command))
         waiter = self._waiters.add(command.id)
         self._sent(command, via, options)
         self._take(step)

@@ -6,6 +6,7 @@ To sign: a decision comes back from the agent as "approved", and only we know by
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +14,8 @@ from .. import commands as cmd
 from .. import events as ev
 from ..errors import HmError
 from ..transcript import PendingApproval, PendingQuestion
-from .policy import Policy, Ruling
+from .forms import YES, checked
+from .policy import REFUSES_ALL, Policy, Ruling
 from .runtime import beside
 from .state import pending_request
 
@@ -37,7 +39,7 @@ class Decider:
         self.thinking: set[str] = set()
         """The requests a function of the person's is deciding just now: nobody else is to be asked meanwhile."""
         self._refused: set[str] = set()  # requests refused because nobody can be asked
-        self._signatures: dict[str, tuple[Literal["you", "policy"], str]] = {}
+        self._signatures: dict[str, tuple[Literal["you", "policy"], str, str]] = {}
 
     # ---- what waits, just now --------------------------------------------------------------------------------------
 
@@ -70,7 +72,7 @@ class Decider:
 
     async def _think(self, request: PendingApproval | PendingQuestion, policies: list[Policy]) -> None:
         """Ask somebody's function, in a thread of its own: it may take its time, and may never return."""
-        found: Ruling | str | None = None
+        found: Ruling | str | Mapping[str, Any] | None = None
         try:
             found = await beside(_ask, request, policies)
         except Exception as error:
@@ -83,7 +85,7 @@ class Decider:
             self._carry_out(request, found)
 
     def _rule(self, request: PendingApproval | PendingQuestion, policies: list[Policy]) -> None:
-        found: Ruling | str | None = None
+        found: Ruling | str | Mapping[str, Any] | None = None
         try:
             found = _ask(request, policies)
         except Exception as error:  # whatever somebody wrote into a policy: it must not end the session
@@ -97,23 +99,25 @@ class Decider:
         )
         self._controller.feed(ev.NoticeRaised(text, "error"))
 
-    def _carry_out(self, request: PendingApproval | PendingQuestion, found: Ruling | str | None) -> None:
+    def _carry_out(
+        self, request: PendingApproval | PendingQuestion, found: Ruling | str | Mapping[str, Any] | None
+    ) -> None:
         if found is None and self._controller.options_now().unattended:
             found = self._refuse(request)
         if found is None:
             return
         command: cmd.Approve | cmd.Answer
-        if isinstance(found, Ruling):
-            command = cmd.Approve(
-                request_id=request.request_id,
-                allow=found.allow,
-                note=found.note,
-                for_session=found.for_session,
-                edits=found.edits,
-            )
-        else:
-            command = cmd.Answer(request_id=request.request_id, text=found)
         try:
+            if isinstance(found, Ruling):
+                command = cmd.Approve(
+                    request_id=request.request_id,
+                    allow=found.allow,
+                    note=found.note,
+                    for_session=found.for_session,
+                    edits=found.edits,
+                )
+            else:
+                command = _answer(request, found, refused=request.request_id in self._refused)
             waiter = self._controller.post(command, via="policy")
         except HmError as error:
             self._not_taken(request, f"The policy's decision on {request.call_id} could not be sent: {error}")
@@ -159,19 +163,41 @@ class Decider:
 
     # ---- signatures ------------------------------------------------------------------------------------------------
 
+    def for_wire(self, command: cmd.Command) -> cmd.Command:
+        """The command as the agent gets it. Where a note would go as a message of its own, with a turn of its own, our set
+        phrases are kept for the record: an agent that asks again would be answered with another turn, and so on."""
+        if not isinstance(command, cmd.Approve) or self._controller.capabilities.deny_note != "next_message":
+            return command
+        return command.model_copy(update={"note": ""}) if command.note in (NOBODY, REFUSES_ALL) else command
+
     def sent(self, command: cmd.Approve | cmd.Answer, via: str) -> None:
-        """A decision goes out: remember who made it."""
-        self._signatures[command.request_id] = ("policy" if via == "policy" else "you", via)
+        """A decision goes out: remember who made it, and what was said to it."""
+        note = command.note if isinstance(command, cmd.Approve) else ""
+        self._signatures[command.request_id] = ("policy" if via == "policy" else "you", via, note)
 
     def signed(self, event: ev.ApprovalResolved | ev.QuestionResolved) -> Any:
         """The agent's word of a decision, with who made it where that was us."""
         signature = self._signatures.pop(event.request_id, None)
         if signature is None or event.by == "agent" or event.outcome in ("withdrawn", "interrupted"):
             return event  # the agent decided otherwise, or was faster
+        if isinstance(event, ev.ApprovalResolved) and not event.note:
+            return replace(event, by=signature[0], via=signature[1], note=signature[2])
         return replace(event, by=signature[0], via=signature[1])
 
 
-def _ask(request: PendingApproval | PendingQuestion, policies: list[Policy]) -> Ruling | str | None:
+def _answer(request: PendingApproval | PendingQuestion, found: str | Mapping[str, Any], *, refused: bool) -> cmd.Answer:
+    """The answer a policy gave, or (``refused``) the one for where there is nobody: a form and a page to open are declined
+    then, and a page is consented to only by a plain yes. Raises ``UsageError`` for fields the form does not take."""
+    form = request.form if isinstance(request, PendingQuestion) else []
+    url = request.url if isinstance(request, PendingQuestion) else ""
+    if (refused and (form or url)) or (url and str(found).strip().lower() not in YES):
+        return cmd.Answer(request_id=request.request_id, skip=True)
+    if isinstance(found, Mapping):
+        return cmd.Answer(request_id=request.request_id, fields=checked(form, found))
+    return cmd.Answer(request_id=request.request_id, text=found)
+
+
+def _ask(request: PendingApproval | PendingQuestion, policies: list[Policy]) -> Ruling | str | Mapping[str, Any] | None:
     for policy in policies:
         found = policy.rule(request) if isinstance(request, PendingApproval) else policy.answer(request)
         if found is not None:

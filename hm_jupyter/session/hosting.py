@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("hm_jupyter")
 
+T = TypeVar("T")
+
+THREADS = 8
+"""Files looked at at once."""
+
 
 class Hosting:
     """One session's. ``roots``: the workspace's folders; with none, the session's root."""
@@ -50,6 +55,7 @@ class Hosting:
         self._asking = Asking(controller)
         self._stopping = False  # the turn was stopped, and no other has begun
         self._closed = False
+        self._threads = anyio.Semaphore(THREADS)
         self._work = AtWork(controller, self._cards)
         self._do: dict[str, Callable[[HostCall], Awaitable[dict[str, Any]]]] = {
             "read_file": self._read_file,
@@ -61,10 +67,15 @@ class Hosting:
             "terminal_release": self._terminal_release,
         }
 
+    async def _beside(self, do: Callable[..., T], *args: Any) -> T:
+        """In a thread, for it may have to wait for a disk; a few at a time, whatever an agent asks for at once."""
+        async with self._threads:
+            return await beside(do, *args)
+
     async def _roots(self) -> Roots:
         """Where the agent may reach."""
         root = self._controller.transcript.state.root
-        return await beside(Roots, self._folders or ([root] if root else []))
+        return await self._beside(Roots, self._folders or ([root] if root else []))
 
     # ---- from the controller ---------------------------------------------------------------------------------------
 
@@ -152,7 +163,7 @@ class Hosting:
 
     async def _read_file(self, call: HostCall) -> dict[str, Any]:
         roots = await self._roots()
-        path = await beside(roots.locate, call.args.get("path"))
+        path = await self._beside(roots.locate, call.args.get("path"))
         if secret(path) or secret(str(call.args["path"])):
             self._refuse_when_stopping()
             await self._asking.ask(
@@ -163,15 +174,15 @@ class Hosting:
 
     async def _write_file(self, call: HostCall) -> dict[str, Any]:
         roots = await self._roots()
-        path = await beside(roots.locate, call.args.get("path"))
+        path = await self._beside(roots.locate, call.args.get("path"))
         content = call.args.get("content")
         if not isinstance(content, str):
             raise Refused("invalid", "content is no text.")
         self._refuse_when_stopping()
-        before = await beside(files.text_of, path)
+        before = await self._beside(files.text_of, path)
         if content == before:
             return {}
-        places = await beside(_places, roots, [*self._leave.named(), *self._cards.named()])
+        places = await self._beside(_places, roots, [*self._leave.named(), *self._cards.named()])
         shown = self._leave.for_write(path, before, content, places.get)
         card = self._cards.now(shown.call_id) if shown else self._cards.of_edit(path, places.get)
         diff = ev.FileDiff(str(call.args["path"]), before, content)
@@ -200,7 +211,7 @@ class Hosting:
     async def _reported(self, call: HostCall, do: Callable[..., Any], *args: Any) -> Any:
         """Do it in a thread; on a card of our own say how it went."""
         try:
-            found = await beside(do, *args)
+            found = await self._beside(do, *args)
         except Refused as refused:
             self._cards.end(self._cards.own(call), "failed", output=refused.message)
             raise
@@ -210,8 +221,8 @@ class Hosting:
     async def _terminal_create(self, call: HostCall) -> dict[str, Any]:
         self._refuse_when_stopping()
         roots = await self._roots()
-        command = await beside(understand, roots, call.args)
-        folders = {**await beside(_folders, self._leave.folders()), "": roots.cwd}
+        command = await self._beside(understand, roots, call.args)
+        folders = {**await self._beside(_folders, self._leave.folders()), "": roots.cwd}
         shown = self._leave.for_command(command, lambda folder: folders.get(folder) == command.cwd)
         card = str(call.args.get("call_id") or "") or (shown.call_id if shown else self._cards.of_command(command))
         if shown is None and not self._leave.by_rule(command, in_root=command.cwd == roots.cwd):

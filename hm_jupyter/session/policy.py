@@ -15,10 +15,12 @@ from ..errors import UsageError
 from ..transcript import PendingApproval, PendingQuestion
 
 WORDS = ("ask", "edits", "all", "deny")
+REFUSES_ALL = "The policy for this session refuses every call that needs leave."
 
 Verdict = Union[bool, str, Mapping[str, Any], None]
 ApprovePolicy = Union[str, Callable[[PendingApproval], Verdict], Sequence[Verdict]]
-AnswerPolicy = Union[Mapping[str, str], Sequence[str], Callable[[PendingQuestion], "str | None"], None]
+Reply = Union[str, Mapping[str, Any], None]
+AnswerPolicy = Union[Mapping[str, Reply], Sequence[Reply], Callable[[PendingQuestion], Reply], None]
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class Policy:
     ``edits`` (``{path: content}``).
 
     ``answers``: answers to questions: a mapping of regular expressions (searched in the question) to answers, a
-    sequence of answers to come, or a function.
+    sequence of answers to come, or a function. The answer to a form is a mapping of its fields.
     """
 
     approve: ApprovePolicy = "ask"
@@ -79,7 +81,7 @@ class Policy:
             if self.approve == "all" or (self.approve == "edits" and request.category == "edit"):
                 return Ruling(True)
             if self.approve == "deny":
-                return Ruling(False, "The policy for this session refuses every call that needs leave.")
+                return Ruling(False, REFUSES_ALL)
             return None
         if callable(self.approve):
             return ruling(self.approve(request), request)
@@ -89,12 +91,13 @@ class Policy:
         self._next_verdict += 1
         return ruling(verdict, request)
 
-    def answer(self, question: PendingQuestion) -> str | None:
-        """The scripted answer to ``question``, or None. Raises ``UsageError`` for one that is no text."""
-        text = self._answer(question)
-        if text is None or isinstance(text, str):
-            return text
-        raise UsageError(f"{text!r} is no answer: give text, or None to leave the question to the person.")
+    def answer(self, question: PendingQuestion) -> Reply:
+        """The scripted answer to ``question``, or None. Raises ``UsageError`` for one that is no text (or, of a form, no
+        mapping of its fields)."""
+        reply = self._answer(question)
+        if reply is None or isinstance(reply, str) or (isinstance(reply, Mapping) and question.form):
+            return reply
+        raise UsageError(f"{reply!r} is no answer: give text, or None to leave the question to the person.")
 
     def _answer(self, question: PendingQuestion) -> Any:
         if self.answers is None:

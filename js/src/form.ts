@@ -18,6 +18,7 @@ export class Field {
   private readonly holder: Holder;
   private readonly complaint = h("span", { class: "hm-help hm-bad-text", id: uid() });
   private complained = false;
+  private readonly told: string;
 
   constructor(readonly spec: FormField, changed: () => void) {
     const id = uid();
@@ -29,7 +30,8 @@ export class Field {
     const labels = /^(?:INPUT|TEXTAREA|SELECT)$/.test(node.tagName) ? h("label", { class: "hm-label", for: id }) : h("span", { class: "hm-label", id });
     fill(labels, ...label(spec.title || spec.name, 200), spec.required && h("span", { class: "hm-help" }, " required"));
     if (spec.required && spec.kind !== "boolean") target.setAttribute("aria-required", "true");
-    if (spec.kind !== "boolean" && help.textContent) target.setAttribute("aria-describedby", help.id);
+    this.told = spec.kind !== "boolean" && help.textContent ? help.id : "";
+    if (this.told) target.setAttribute("aria-describedby", this.told);
     this.complaint.hidden = true;
     const told = spec.kind !== "boolean" && help.textContent ? help : null;
     const above = node.matches(".hm-opts");                            // what a list is about is read before it
@@ -45,8 +47,11 @@ export class Field {
     this.complained ||= !!why;
     this.complaint.hidden = !why;
     fill(this.complaint, why && icon("warn"), why);
-    if (why) { target.setAttribute("aria-invalid", "true"); target.setAttribute("aria-errormessage", this.complaint.id); }
-    else { target.removeAttribute("aria-invalid"); target.removeAttribute("aria-errormessage"); }
+    const described = [why && this.complaint.id, this.told].filter(Boolean).join(" ");
+    if (described) target.setAttribute("aria-describedby", described);
+    else target.removeAttribute("aria-describedby");
+    if (why) target.setAttribute("aria-invalid", "true");
+    else target.removeAttribute("aria-invalid");
     return !why;
   }
 

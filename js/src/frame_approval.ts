@@ -191,7 +191,7 @@ export class ApprovalFrame extends Frame {
       const now = changed ? ` writes ${plural(count, "ticked file")} now and` : "";
       fill(this.rule, h("b", null, name), p.rule ? [`${now} adds the rule `, h("code", null, ...escaped(p.rule)), " until this session ends."] : `${now} allows calls like this one until this session ends. The agent does not say what counts as one.`);
     }
-    this.rule.hidden = !this.rule.hasChildNodes();
+    this.rule.hidden = !this.rule.textContent;
   }
 
   key(key: string): boolean {

@@ -101,6 +101,7 @@ export class ToolRow implements EntryView {
   readonly nest = h("div", { class: "hm-nest" });
   private calls = 0;
   private stop: Button | null = null;
+  private stopping = false;
   private readonly fate = h("span", { class: "hm-help hm-bad-text", role: "status" });
 
   constructor(private readonly ctx: Context) { this.node = this.row.node; }
@@ -128,11 +129,13 @@ export class ToolRow implements EntryView {
     const { stop } = this;
     if (!stop) return;
     if (this.ctx.cut) return say(this.fate, "The agent cannot be reached now.");
+    this.stopping = true;
     stop.words("Stopping");
     stop.off(true);
     say(this.fate, "");
     void this.ctx.send({ type: "cancel_work", kind: "tool", work: this.entry.call_id }).answer.then(({ ok, error }) => {
       if (ok) return;
+      this.stopping = false;
       stop.words("Stop this call");
       stop.off(false);
       say(this.fate, error || "It was not stopped.");
@@ -182,6 +185,7 @@ export class ToolRow implements EntryView {
   }
 
   tick(): void {
+    if (this.stop && !this.stopping) this.stop.off(this.ctx.cut);
     const { started, ended, status, decision } = this.entry;
     const running = status === "running";
     const never = status === "denied" || status === "skipped" || status === "pending" || (decision && decision.outcome !== "allowed");

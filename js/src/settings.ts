@@ -29,7 +29,7 @@ export class Picker {
     }
     const list = choices.includes(known) ? choices : [known, ...choices];
     const select: HTMLSelectElement = h("select", { class: `hm-pick${all ? " hm-pick-all" : ""}`, "aria-label": this.name, onchange: () => {
-      this.ask(this.wish(select.value), (busy) => { select.disabled = busy; select.setAttribute("aria-busy", String(busy)); }, (error) => {
+      this.ask(this.wish(select.value), (busy) => select.setAttribute("aria-busy", String(busy)), (error) => {
         this.failed(error && `${this.name} not changed: ${error}`);
         if (error) select.value = value;                               // what holds is what is shown
       });
@@ -52,7 +52,7 @@ class Setting {
       const { control } = this;
       const value = control instanceof HTMLSelectElement ? control.value : control.checked;
       ask({ type: "set_option", option: option.id, value }, (busy) => {
-        this.busy = control.disabled = busy;
+        this.busy = busy;                                               // not disabled: that would take the focus away
         if (busy) this.tell("Changing", false);
       }, (error) => {
         this.tell(error && `Not changed: ${error}`, true);
@@ -77,7 +77,7 @@ class Setting {
 
   update(option: ConfigOption, off: boolean): void {
     this.option = option;
-    this.control.disabled = off || this.busy;
+    this.control.disabled = off;
     if (!this.busy) this.show();
   }
 

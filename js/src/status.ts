@@ -87,7 +87,7 @@ export class StatusLine {
     if (state.spent) fill(this.cost, ...label(state.spent, 24), h("span", { class: "hm-sr" }, " spent"));
     else say(this.cost, cost(usage));
     for (const li of [this.tokens, this.cost]) li.hidden = !li.textContent;
-    this.drawRoute(store.frozen ? "none" : route, via);
+    this.drawRoute(store.frozen || cut ? "none" : route, via);       // "live" is said of the kernel, and would be read of the agent
     this.stop.node.hidden = !this.ctx.running || store.frozen || link.gone;
     if ((offline || cut) !== this.stop.node.disabled && this.stop.node.textContent?.includes("Stop") && !this.stop.node.textContent.includes("Stopping")) this.stop.off(offline || cut);
     this.stop.node.title = cut ? "The agent cannot be reached now" : "Stop this turn (Shift Esc)";

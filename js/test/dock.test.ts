@@ -63,8 +63,9 @@ describe("settings", () => {
   it("say that a change is on its way, and why it was refused, and then show what holds", async () => {
     const k = await show("acp-settings", wait);
     button(k.root, "Settings").click();
+    setting(k.root, "Thinking").focus();
     choose(setting(k.root, "Thinking"), "high");
-    expect(setting(k.root, "Thinking").disabled).toBe(true);
+    expect(document.activeElement).toBe(setting(k.root, "Thinking"));
     expect(k.root.querySelector(".hm-settings")?.textContent).toContain("Changing");
     k.say({ t: "ack", id: k.commands()[0]?.id ?? "", ok: false, error: "This model does not think." });
     await wait(20);
@@ -204,7 +205,7 @@ describe("a lost connection to the agent", () => {
     const k = await show("acp-offline", wait);
     expect(k.root.querySelector(".hm-dock")?.textContent).toContain("Connection lost, reconnecting… The server closed the connection (HTTP 502).");
     expect(k.root.querySelector(".hm-frame")?.textContent).toContain("The agent cannot be reached.");
-    for (const b of k.root.querySelectorAll<HTMLButtonElement>(".hm-frame button, .hm-status .hm-stop, .hm-box-foot button")) expect([b.textContent, b.disabled]).toEqual([b.textContent, true]);
+    for (const b of k.root.querySelectorAll<HTMLButtonElement>(".hm-frame button, .hm-stop, .hm-box-foot button")) expect([b.textContent, b.disabled]).toEqual([b.textContent, true]);
     press(k.root.querySelector(".hm-frame") as Element, "y");
     write(k.root, "hello");
     press(box(k.root), "Enter");

@@ -112,7 +112,7 @@ describe("a hostile name of an option", () => {
   it("is never markup, one line, and cut on the button while the frame holds it whole", async () => {
     const { root } = await show("acp-options-hostile", wait);
     expect(frame(root).querySelector("img")).toBeNull();
-    expect(named(root, "Yes, and from now").textContent?.length).toBeLessThan(90);
+    expect(named(root, "Yes, and from now").textContent?.length).toBeLessThan(130);
     expect(frame(root).querySelector(".hm-rule q")?.textContent).toContain("for as long as this project exists");
   });
 

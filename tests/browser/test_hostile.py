@@ -26,7 +26,7 @@ PWN = "window.pwned = []; window.pwn = () => { window.pwned.push(new Error().sta
 START = f"""%load_ext hm_jupyter
 import sys
 agent = [sys.executable, {str(AGENT)!r}]
-%hm start $agent"""
+%hm start $agent --protocol hm"""
 
 # Opens every fold of the outputs and does what a mouse does, then lists what must not be there.
 LOOK = r"""async () => {

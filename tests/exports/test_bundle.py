@@ -181,6 +181,10 @@ def test_forms_and_pages_are_told_without_a_link() -> None:
     assert "Branch: fix/keys<br>Sample rows: 500" in page
     assert "Asked for: Branch, Sample rows." in page
     assert "You agreed to open it." in page
+    assert "https://login.example.org/oauth?…" in page
+    assert all("state=9f" not in str(written) for written in mime.bundle(offers()).values()), (
+        "a one-time code is no record"
+    )
     assert 'https://w<b class="hm-esc">[U+0456]</b>ki.example.org/' in page
     assert "<a" not in page
 

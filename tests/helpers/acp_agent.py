@@ -184,32 +184,34 @@ class Agent:
 
     def load(self, params: Json) -> Json | None:
         """session/load: the whole history first."""
-        session = self._saved(params)
+        session = self._found(params)
         if session is None:
             return None
         with session.telling:
-            session.attach(self.peer)
+            session.peer, before = self.peer, session.peer
             session.replay(self.voice, self.args.replay)
-        return self._opened(session, False)
+            session.ask_again(before)
+            return self._opened(session, False)
 
     def resume(self, params: Json) -> Json | None:
         """session/resume: in v2 with the history, where that is asked for."""
-        session = self._saved(params)
+        session = self._found(params)
         if session is None:
             return None
-        start = params.get("replayFrom") if self.voice.version == 2 else None
-        if start is not None and start.get("type") != "start":
+        start = params.get("replayFrom")
+        if start is not None and (self.voice.version != 2 or start.get("type") != "start"):
             raise Refused(-32602, "Invalid params", {"details": "replayFrom"})
         with session.telling:
-            session.attach(self.peer)
+            session.peer, before = self.peer, session.peer
             if start is not None:
                 session.replay(self.voice, self.args.replay)
-        if isinstance(self.voice, V2):
-            if session.turn is None:
-                session.tell(self.voice.state("idle", stopReason="end_turn"))
-            else:
-                session.tell(self.voice.state("requires_action" if session.open else "running"))
-        return self._opened(session, False)
+            session.ask_again(before)
+            if isinstance(self.voice, V2):
+                if session.turn is None:
+                    session.tell(self.voice.state("idle", stopReason="end_turn"))
+                else:
+                    session.tell(self.voice.state("requires_action" if session.open else "running"))
+            return self._opened(session, False)
 
     def fork(self, params: Json) -> Json:
         """session/fork."""
@@ -254,7 +256,7 @@ class Agent:
             raise Refused(-32002, "Resource not found", {"sessionId": params["sessionId"]})
         return session
 
-    def _saved(self, params: Json) -> Session | None:
+    def _found(self, params: Json) -> Session | None:
         _cwd(params)
         try:
             return self._session(params)
@@ -264,8 +266,7 @@ class Agent:
             raise
 
     def _opened(self, session: Session, new: bool) -> Json:
-        if session.peer is None:
-            session.attach(self.peer)
+        session.peer = self.peer
         session.settings["booleans"] = self.voice.version == 2 or self.client_can("session", "configOptions", "boolean")
         listed = [] if self.args.plain else self.voice.commands(COMMANDS)
         update = {"sessionUpdate": "available_commands_update", "availableCommands": listed}
@@ -329,7 +330,7 @@ class Agent:
         blocks = params["prompt"]
         if not isinstance(blocks, list) or not blocks:
             raise Refused(-32602, "Invalid params", {"details": "prompt is empty"})
-        session.attach(self.peer)
+        session.peer = self.peer
         turn = Turn(self, session, rpc_id, blocks, self.peer)
         with session.lock:
             if session.turn is not None:

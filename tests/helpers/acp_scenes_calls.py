@@ -20,7 +20,7 @@ def tool(turn: Turn, words: list[str]) -> None:
     call_id = turn.call(title, "read", locations=[{"path": path, "line": 3}], rawInput={"path": path})
     turn.update(call_id, status="in_progress")
     if isinstance(turn.voice, V2):
-        turn.session.remember_call(call_id, {"content": [content("three "), content("lines")]})
+        turn.session.remember_call(call_id, {"content": [content("three lines")]})
         turn.tell(turn.voice.call_chunk(call_id, content("three ")))
         turn.tell(turn.voice.call_chunk(call_id, content("lines")))
         turn.update(call_id, status="completed")

@@ -36,7 +36,7 @@ class Session:
         self.lock = threading.Lock()
         self.telling = (
             threading.RLock()
-        )  # what is remembered and told, or replayed, is one thing: never both, never neither
+        )  # what is remembered and what is told are one: a replay comes between two of them
         self.sticky_cancel = False
 
     def tell(self, update: Json, child: str = "") -> None:
@@ -52,13 +52,12 @@ class Session:
         self.open[waiting] = (method, params)
         return self.peer.ask(method, params, waiting)
 
-    def attach(self, peer: Peer) -> None:
-        """The session is spoken to over another connection now: what is open is asked there again."""
-        if self.peer is not None and self.peer is not peer:
+    def ask_again(self, before: Peer | None) -> None:
+        """The session is spoken to over another connection than ``before``: what is open is asked there again."""
+        if self.peer is not None and self.peer is not before:
             for waiting, (method, params) in list(self.open.items()):
                 if not waiting.done:
-                    peer.ask(method, params, waiting)
-        self.peer = peer
+                    self.peer.ask(method, params, waiting)
 
     # ---- what was said ---------------------------------------------------------------------------------------------
 
@@ -89,7 +88,8 @@ class Session:
 
     def replay(self, voice: V1, how: str) -> None:
         """Say all of it again. ``how``: see :data:`REPLAYS`."""
-        for item in [] if how == "empty" else list(self.items):
+        items = json.loads(json.dumps(self.items))  # as they are now: what is told goes out later
+        for item in [] if how == "empty" else items:
             if "role" in item:
                 message_id = os.urandom(8).hex() if how == "renumbered" else item["id"]
                 blocks = _rewritten(item["blocks"]) if how == "rewritten" and item["role"] == "user" else item["blocks"]

@@ -104,14 +104,16 @@ class Turn:
         self._message = self._thought = ""
         call_id = self.session.fresh("c")
         fields = {"title": title, "kind": kind, "status": "pending", **fields}
-        self.session.remember_call(call_id, fields)
-        self.tell(self.voice.call(call_id, fields))
+        with self.session.telling:
+            self.session.remember_call(call_id, fields)
+            self.tell(self.voice.call(call_id, dict(fields)))
         return call_id
 
     def update(self, call_id: str, **fields: Any) -> None:
         """News of a tool call."""
-        self.session.remember_call(call_id, fields)
-        self.tell(self.voice.call_update(call_id, fields))
+        with self.session.telling:
+            self.session.remember_call(call_id, fields)
+            self.tell(self.voice.call_update(call_id, fields))
 
     def done(self, call_id: str, said: str, ok: bool = True) -> None:
         """The tool call has ended, and this is what it put out."""
@@ -195,11 +197,13 @@ class Turn:
 
     def _begin(self) -> None:
         message_id = self.session.fresh("u")
-        self.session.remember("user", message_id, self.blocks)
+        with self.session.telling:
+            self.session.remember("user", message_id, self.blocks)
+            if isinstance(self.voice, V2):
+                self.state("running")
+                for update in self.voice.whole("user", message_id, self.blocks):
+                    self.tell(update)
         if isinstance(self.voice, V2):
-            self.state("running")
-            for update in self.voice.whole("user", message_id, self.blocks):
-                self.tell(update)
             self.peer.answer(self.rpc_id, {} if self.voice.old else {"messageId": message_id})
         elif self.agent.args.echo:
             for block in self.blocks:

@@ -240,3 +240,25 @@ def test_an_agent_that_asks_nobody_to_sign_in_says_so(shell: InteractiveShell):
     assert "one asks nobody to sign in. It is ready." in run(shell, "%hm login one")[0]
     with pytest.raises(UsageError, match="keys from the environment"):
         run(shell, "%hm login builtin")
+
+
+def test_a_sign_in_of_its_own_program_is_run_here_where_somebody_is(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HM_JUPYTER_HOST", "terminal")
+    said, _ = run(shell, "%hm login shy login")
+    assert "Running" in said and "--login" in said and "in a terminal" in said
+    assert "Signed in.\n" in said
+    assert "shy is ready" in said
+    run(shell, "t = %hm say hello")
+    assert shell.user_ns["t"].text == "hello"
+
+
+def test_one_that_fails_says_how_it_ended_and_what_to_type_instead(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, own: Path
+):
+    monkeypatch.setenv("HM_JUPYTER_HOST", "terminal")
+    own.write_text(f"[agents.shy]\ncommand = {[*AGENT, '--v1', '--auth']}\n")
+    monkeypatch.setattr("hm_jupyter.notebook.terminal.run", lambda argv, **_: 7)
+    with pytest.raises(UsageError, match=r"ended with 7, so you are not signed in\. In a terminal"):
+        run(shell, "%hm login shy login")

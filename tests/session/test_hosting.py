@@ -16,6 +16,8 @@ from hm_jupyter import events as ev
 from hm_jupyter.connect import open_session
 from hm_jupyter.errors import ApprovalRequired, NotSupported
 from hm_jupyter.protocols.base import Adapter, HostCall, HostFailure, Step
+from hm_jupyter.session.asking import MOST
+from hm_jupyter.session.hosting import THREADS
 from hm_jupyter.session.leave import COMMAND_RULE, WRITE_RULE
 from hm_jupyter.session.policy import Policy
 from hm_jupyter.session.runtime import runtime
@@ -684,6 +686,21 @@ def test_pitfall_18_the_sessions_end_leaves_no_command(start: Callable[..., Agen
         until(agent, lambda: agent.session.closed)
     agent.session.close()
     assert [p for p in mine if p.is_running() and p.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_an_agent_that_asks_for_everything_at_once_gets_only_so_much(start: Callable[..., Agent], root: Path):
+    (root / "a").write_text("a")
+    agent = start()
+    before = threading.active_count()
+    reads = [agent.wants("read_file", path=f"{root}/a") for _ in range(200)]
+    assert threading.active_count() <= before + THREADS
+    assert all(agent.got(read) == {"content": "a"} for read in reads)
+    writes = [agent.wants("write_file", path=f"{root}/{n}", content="x") for n in range(MOST + 1)]
+    with agent.changed:
+        assert agent.changed.wait_for(lambda: any(write in agent.answers for write in writes), 10)
+    [refused] = [agent.answers[write] for write in writes if write in agent.answers]
+    assert isinstance(refused, HostFailure) and refused.kind == "failed"
+    assert len(agent.session.pending) == MOST
 
 
 def test_closing_answers_nobody_but_takes_down_what_waits(start: Callable[..., Agent]):

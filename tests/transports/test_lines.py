@@ -158,6 +158,7 @@ def test_a_whole_value_without_its_line_end_is_cut_off_all_the_same() -> None:
     ],
 )
 def test_noise_is_a_bad_line_and_nothing_more(line: bytes) -> None:
+    """Pitfall 2: logs, shell banners and migrations on stdout."""
     received = read(b'{"n": 1}\n' + line + b'\n{"n": 2}\n')
     assert values(received) == [{"n": 1}, BadLine, {"n": 2}]
 

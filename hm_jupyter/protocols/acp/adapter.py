@@ -20,6 +20,8 @@ from .connection import Connection
 from .context import Setup
 from .handshake import Offer, Version
 
+_NOTHING: list[Any] = []  # the empty lists of a step that holds a token; nobody adds to a step that was handed out
+
 
 class AcpAdapter(Adapter, Handler):
     """One ACP session as its client sees it.
@@ -37,6 +39,7 @@ class AcpAdapter(Adapter, Handler):
         mode, model, options: settings to make before the first prompt, such as the mode that asks.
         host: offer our files and terminals to an agent of v1.
         fs_read: with ``host``, offer the reading of files too.
+        streams: a session's updates come by another stream than some answers (ACP over HTTP), and may be overtaken.
         quirks: faults of this agent to allow for: ``missing_file_is_empty``, ``reinitialize``.
     """
 
@@ -60,9 +63,11 @@ class AcpAdapter(Adapter, Handler):
         fs_read: bool = True,
         quirks: Iterable[str] = (),
         latest: bool = False,
+        streams: bool = False,
     ) -> None:
+        chosen = dict(options or {})
         setup = Setup(
-            cwd, tuple(mcp_servers), tuple(roots), resume, replay, sign_in, mode, model, dict(options or {}), latest
+            cwd, tuple(mcp_servers), tuple(roots), resume, replay, sign_in, mode, model, chosen, latest, streams
         )
         self._peer = Peer(self)
         self._link = Connection(
@@ -84,6 +89,9 @@ class AcpAdapter(Adapter, Handler):
 
     def receive(self, value: Any) -> Step:
         """One JSON value arrived. Never raises."""
+        token = self._link.token(value)
+        if token is not None:
+            return Step([token], _NOTHING, _NOTHING, _NOTHING, _NOTHING)
         step = Step()
         self._peer.receive(value, step)
         return self._link.tell(step)
@@ -92,7 +100,9 @@ class AcpAdapter(Adapter, Handler):
         """What a command becomes on the wire. Raises ``NotSupported``, ``NotWaiting``, ``UsageError``."""
         step = Step()
         parts = self._link.parts
-        if parts is None or not self._link.ready:
+        if parts is not None and isinstance(command, (Approve, Answer)):
+            self._decide(command, step)  # an agent may ask before it opens a session
+        elif parts is None or not self._link.ready:
             if not isinstance(command, Abort) or parts is None:
                 raise NotSupported("The session is not open now; wait until the agent is there.")
             parts.turns.abort_later(step)  # the connection is being made again
@@ -102,8 +112,6 @@ class AcpAdapter(Adapter, Handler):
         elif isinstance(command, Abort):
             parts.turns.abort(step)
             step.events.append(CommandAnswered(command.id, True))
-        elif isinstance(command, (Approve, Answer)):
-            self._decide(command, step)
         else:
             parts.asks.ask(command, step)
         return self._link.tell(step)
@@ -131,7 +139,7 @@ class AcpAdapter(Adapter, Handler):
     def woke(self, key: str) -> Step:
         """A deadline, or an alarm of the turns'."""
         step = Step()
-        if not self._peer.woke(key, step) and self._link.parts is not None:
+        if not self._peer.woke(key, step) and not self._link.woke(key, step) and self._link.parts is not None:
             self._link.parts.turns.woke(key, step)
         return self._link.tell(step)
 
@@ -154,11 +162,13 @@ class AcpAdapter(Adapter, Handler):
         return Step([LinkChanged(False, reason)])
 
     def link_back(self, fresh: bool) -> Step:
-        """It is there again. On a fresh one everything begins anew, and the session is taken up where it was."""
+        """It is there again. On a fresh one everything begins anew, and the session is taken up where it was; on the same,
+        what was lost of the running turn is asked for at its end."""
         step = Step()
         if fresh:
             self._link.again(step)
         else:
+            self._link.doubt()
             step.events.append(LinkChanged(True))
         return self._link.tell(step)
 

@@ -25,8 +25,9 @@ def alike(ours: str, theirs: str) -> int:
     return 2 if a in b or b in a else 0
 
 
-def place_of_last(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    """Where among their prompts our last one stands, or would (``len(theirs)``: it is not there; it may be 0 or less).
+def place_of_last(ours: Sequence[str], theirs: Sequence[str]) -> tuple[int, int]:
+    """Where among their prompts our last one stands, or would (``len(theirs)``: it is not there; it may be 0 or less), and how
+    well the prompts agree then.
 
     Theirs may lack what came first, or begin before ours does; the shift under which most of the last prompts agree is
     taken, and no shift at all before any other.
@@ -37,7 +38,7 @@ def place_of_last(ours: Sequence[str], theirs: Sequence[str]) -> int:
         score = sum(alike(ours[i], theirs[k]) for i, k in pairs if 0 <= k < len(theirs))
         if score > best:
             best, found = score, shift
-    return len(ours) - 1 - found
+    return len(ours) - 1 - found, best
 
 
 @dataclass(slots=True)

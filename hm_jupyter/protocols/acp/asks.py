@@ -29,6 +29,7 @@ from ..jsonrpc import DEADLINE, RpcError, Then
 from .context import Context
 from .inbox import Inbox
 from .lifecycle import OPENING, SIGNING_IN, Lifecycle, gone_already
+from .settle import Settle
 from .turns import AUTH_REQUIRED, Turns
 
 RAW_DEADLINE = 600.0  # seconds a request of the agent's own protocol may take (CallAgent)
@@ -41,12 +42,14 @@ class Asks:
         self,
         context: Context,
         life: Lifecycle,
+        settle: Settle,
         turns: Turns,
         inbox: Inbox,
         take: Callable[[str, dict[str, Any], Step], None],
     ) -> None:
         self._context = context
         self._life = life
+        self._settle = settle
         self._turns = turns
         self._inbox = inbox
         self._take = take
@@ -55,7 +58,7 @@ class Asks:
         """Send the request a command stands for. Raises ``NotSupported``."""
         agent = self._context.agent
         if isinstance(command, (SetMode, SetModel, SetOption)):
-            self._life.change(command, self._answer(command), step)
+            self._settle.change(command, self._answer(command), step)
         elif isinstance(command, ListSessions):
             _need(agent.listing, "list its sessions")
             self._list(command, step)

@@ -57,7 +57,7 @@ class Call:
     locations: list[str] = field(default_factory=list)
     diffs: list[FileDiff] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
-    parts: list[str | Terminal] = field(default_factory=list)
+    parts: list[Rope | Terminal] = field(default_factory=list)
     raw: Any = None
     exit_code: int | None = None
     cancelable: bool = False
@@ -71,16 +71,11 @@ class Call:
         """It came to its end, as far as the agent said."""
         return self.status in CLOSED
 
-    @property
-    def words(self) -> str:
-        """The texts of its content."""
-        return "\n".join(part for part in self.parts if isinstance(part, str) and part)
-
     def output(self) -> str:
         """Its output: the content, or, where that says nothing, the raw output."""
         out = ""
         for part in self.parts:
-            text = part if isinstance(part, str) else str(part.written)
+            text = str(part.written if isinstance(part, Terminal) else part)
             if text:
                 out += ("\n" if out and not out.endswith("\n") else "") + text
         return raw_output.unfenced(out) if out else raw_output.words(self.raw)

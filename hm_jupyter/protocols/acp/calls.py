@@ -94,9 +94,15 @@ class Calls:
         found.add(item, call.input if call else None)
         if call is None:
             call = self.update(session, {"toolCallId": value["toolCallId"]}, out)
+        goes_on = call.shown and found.parts and not found.diffs and not found.images
         for part in self._embedded(call, found):
-            if isinstance(part, str) and call.parts and isinstance(call.parts[-1], str):
-                call.parts[-1] += part
+            last = call.parts[-1] if call.parts else None
+            if isinstance(part, Rope) and isinstance(last, Rope):
+                last.append(str(part))
+                if goes_on:
+                    call.shown.append(str(part))
+                    out.append(ToolOutputAppended(call.key, str(part)))
+                    return
             else:
                 call.parts.append(part)
         if found.diffs or found.images:
@@ -123,12 +129,13 @@ class Calls:
 
     # ---- terminals ---------------------------------------------------------------------------------------------------
 
-    def wrote(self, terminal: Terminal, text: str, out: list[Event]) -> None:
-        """``text`` was just added to what the terminal wrote; it is told with the call that shows it."""
+    def wrote(self, terminal: Terminal, text: str, out: list[Event], *, first: bool) -> None:
+        """``text`` was just added to what the terminal wrote; it is told with the call that shows it. ``first``: it had
+        written nothing before."""
         call = self._keys.get(terminal.shown_by)
         if call is None or not text:
             return
-        goes_on = call.shown and len(terminal.written) > len(text)
+        goes_on = call.shown and not first
         if call.parts[-1:] == [terminal] and (goes_on or not (call.shown or call.raw)):
             call.shown.append(text)
             out.append(ToolOutputAppended(call.key, text))
@@ -234,7 +241,8 @@ class Calls:
         if given is not KEEP and given != call.input:
             call.input = given
             told.input = {} if given is None else given
-        self._take_content(call, value, told)
+        changed = self._take_content(call, value, told)
+        pieces = self._take_meta(call, read.fields(value.get("_meta")))
         if new:
             told.replaces = told.replaces or self._shown_alone(call)
         now = (call.name, call.title, call.category, call.status, call.cancelable, call.exit_code, list(call.locations))
@@ -245,9 +253,15 @@ class Calls:
             told.parent = f"sub:{call.session}"
         if new or told != ToolCallUpdated(call.key):
             out.append(told)
-        self.show(call, out)
+        if changed:
+            self.show(call, out)
+        for terminal, text in pieces:
+            first = not terminal.written
+            terminal.written.append(text)
+            self.wrote(terminal, text, out, first=first)
 
-    def _take_content(self, call: Call, value: dict[str, Any], told: ToolCallUpdated) -> None:
+    def _take_content(self, call: Call, value: dict[str, Any], told: ToolCallUpdated) -> bool:
+        """Take over content and raw output; whether there were any."""
         items = self._given(value, "content", list)
         if items is not KEEP:
             found = content_of(items or [], call.input)
@@ -262,15 +276,15 @@ class Calls:
             call.raw = raw
             code = raw_output.exit_code(raw)
             call.exit_code = call.exit_code if code is None else code
-        self._take_meta(call, read.fields(value.get("_meta")))
+        return items is not KEEP or raw is not KEEP
 
-    def _embedded(self, call: Call, found: Content) -> list[str | Terminal]:
+    def _embedded(self, call: Call, found: Content) -> list[Rope | Terminal]:
         """The parts of a content, with the terminals themselves in place of their ids."""
-        parts: list[str | Terminal] = []
+        parts: list[Rope | Terminal] = []
         for part in found.parts:
             if isinstance(part, str):
                 if part:
-                    parts.append(part)
+                    parts.append(Rope(part))
                 continue
             terminal = self.terminals.get(part[0], call.session)
             terminal.shown_by = call.key
@@ -287,17 +301,19 @@ class Calls:
                 return alone
         return None
 
-    def _take_meta(self, call: Call, meta: dict[str, Any]) -> None:
-        """A terminal of the agent's whose text comes in ``_meta`` (codex-acp); never merged into anything else."""
+    def _take_meta(self, call: Call, meta: dict[str, Any]) -> list[tuple[Terminal, str]]:
+        """What terminals of the agent's wrote, where that comes in ``_meta`` (codex-acp); it is merged into nothing else."""
+        pieces = []
         for name in ("terminal_output", "terminal_output_delta"):
             piece = read.fields(meta.get(name))
             terminal_id, data = piece.get("terminal_id"), piece.get("data")
             if isinstance(terminal_id, str) and isinstance(data, str):
-                self._shown_here(call, terminal_id).written.append(data)
+                pieces.append((self._shown_here(call, terminal_id), data))
         ended = read.fields(meta.get("terminal_exit"))
         if isinstance(ended.get("terminal_id"), str):
             code = read.whole(ended.get("exit_code"))
             call.exit_code = call.exit_code if code is None else code
+        return pieces
 
     def _shown_here(self, call: Call, terminal_id: str) -> Terminal:
         terminal = self.terminals.get(terminal_id, call.session)

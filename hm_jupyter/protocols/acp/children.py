@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...events import Event, ToolCallUpdated, ToolOutputAppended, ToolStatus, UnknownReceived
+from ...transcript import Rope
 from . import lenient as read
 from .content import all_said, said
 
@@ -23,13 +24,17 @@ class Child:
     session: str
     status: ToolStatus = "running"
     prompt: str = ""
-    texts: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, Rope] = field(default_factory=dict)
     cancelable: bool = False
 
     @property
     def key(self) -> str:
         """The id of its call."""
         return f"sub:{self.session}"
+
+    def output(self) -> str:
+        """All it wrote."""
+        return _GAP.join(str(text) for text in self.texts.values() if text)
 
 
 @dataclass(slots=True)
@@ -118,8 +123,8 @@ class Children:
         """``agent_message`` of a sub-agent (v2). Raises ``Malformed``."""
         message_id = read.need_text(value, "messageId")
         if value.get("content", 0) is None or isinstance(value.get("content"), list):
-            child.texts[message_id] = all_said(value["content"]).text
-            out.append(ToolCallUpdated(child.key, output=_GAP.join(filter(None, child.texts.values()))))
+            child.texts[message_id] = Rope(all_said(value["content"]).text)
+            out.append(ToolCallUpdated(child.key, output=child.output()))
 
     def prompt(self, child: Child, value: dict[str, Any], out: list[Event]) -> None:
         """``user_message`` and ``user_message_chunk`` of a sub-agent: its task. Raises ``Malformed``."""
@@ -134,14 +139,15 @@ class Children:
     def _say(self, child: Child, message_id: str, text: str, out: list[Event]) -> None:
         if not text:
             return
-        known = child.texts.get(message_id, "")
         last = not child.texts or message_id == next(reversed(child.texts))
-        child.texts[message_id] = known + text
-        if known and not last:
-            out.append(ToolCallUpdated(child.key, output=_GAP.join(filter(None, child.texts.values()))))
+        written = child.texts.setdefault(message_id, Rope())
+        goes_on = bool(written)
+        written.append(text)
+        if goes_on and not last:
+            out.append(ToolCallUpdated(child.key, output=child.output()))
             return
-        first = known or not any(said for key, said in child.texts.items() if key != message_id)
-        out.append(ToolOutputAppended(child.key, text if first else _GAP + text))
+        alone = goes_on or not any(said for key, said in child.texts.items() if key != message_id)
+        out.append(ToolOutputAppended(child.key, text if alone else _GAP + text))
 
     def _ask(self, child: Child, prompt: str, out: list[Event]) -> None:
         if prompt and prompt != child.prompt:

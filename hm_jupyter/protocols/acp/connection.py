@@ -7,6 +7,7 @@ mean is not known here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +22,9 @@ from ...events import (
     SessionStarted,
     SessionUpdated,
     StartRefused,
+    TextAppended,
 )
-from ..base import Step
+from ..base import Step, Wake
 from ..jsonrpc import Peer, RpcError
 from .asks import Asks
 from .context import Context, Setup
@@ -30,13 +32,18 @@ from .elicit import Elicitations
 from .handshake import Again, Agent, Offer, Refused, Version, judge
 from .hosting import Hosting
 from .inbox import Inbox
-from .lifecycle import Lifecycle, Setting
+from .lifecycle import Lifecycle
 from .permission import Permissions
 from .replay import History, Reconcile
+from .settle import Setting, Settle
 from .turns import Turns
 from .turns_v1 import TurnsV1
 from .turns_v2 import TurnsV2
 from .updates import Updates
+
+QUIET = 0.3  # seconds without a word after which a session that was taken up has told what it wanted to tell
+LONGEST = 5.0  # seconds this is waited for at the most
+_QUIET, _LONGEST = "acp:quiet", "acp:longest"
 
 
 @dataclass
@@ -46,6 +53,7 @@ class Parts:
     context: Context
     turns: Turns
     life: Lifecycle
+    settle: Settle
     asks: Asks
     hosting: Hosting
 
@@ -63,17 +71,41 @@ class Connection:
         self._version = version
         self._quirks = quirks
         self._inbox = Inbox()
+        self._retelling = False  # the open session is told again
+        self._number = 0  # of the connection: how often it was made again
         self._shown: Reconcile | None = None
         self._told: list[Event] = []  # what a replay has told in this step: it is known already
+        self._awaits_quiet: Callable[[Step], None] | None = None
 
     # ---- updates -----------------------------------------------------------------------------------------------------
 
     def update(self, session_id: str, update: dict[str, Any], step: Step) -> None:
         """A ``session/update``: for now, or for when its session is open."""
-        if self._inbox.opening and (not self.ready or not self._ours(session_id)):
+        if self._inbox.opening and (not self.ready or self._retelling or not self._ours(session_id)):
             self._inbox.keep(session_id, update)
+            if self._awaits_quiet is not None:
+                step.wakes.append(Wake(_QUIET, QUIET))
         elif self.parts is not None:
             self._take(session_id, update, step)
+
+    def token(self, value: Any) -> TextAppended | None:
+        """The commonest message by far, on a short way: the next piece of the text being written. None: it is not that, and
+        has to go the long way. (20,000 of them cost half of what they do on the long one.)"""
+        if (
+            not self.ready
+            or self._retelling
+            or type(value) is not dict
+            or "id" in value
+            or value.get("method") != "session/update"
+        ):
+            return None
+        params = value.get("params")
+        if type(params) is not dict or self.parts is None or params.get("sessionId") != self.parts.context.session_id:
+            return None
+        event = self.parts.context.updates.messages.token(params.get("update"))
+        if event is not None and self._shown is not None:
+            self._shown.told_token(event)
+        return event
 
     def tell(self, step: Step) -> Step:
         """What is about to be told is remembered, to know later what a replay adds to it."""
@@ -86,6 +118,30 @@ class Connection:
                 self._shown.told(step.events)
         return step
 
+    def woke(self, key: str, step: Step) -> bool:
+        """False: the alarm is not one of ours."""
+        if key not in (_QUIET, _LONGEST):
+            return False
+        done, self._awaits_quiet = self._awaits_quiet, None
+        step.wakes += [Wake(_QUIET, 0), Wake(_LONGEST, 0)]
+        if done is not None:
+            done(step)
+        return True
+
+    def _when_told(self, session_id: str, done: Callable[[Step], None], step: Step) -> None:
+        """Call ``done`` once a session that was taken up has told its history.
+
+        It should have when it answers. Gemini CLI answers first, and over HTTP the answer comes on another stream than the
+        history and may overtake it. ACP v2 tells how things stand when the history is over (session/resume).
+        """
+        assert self.parts is not None
+        states = any(u.get("sessionUpdate") == "state_update" for u in self._inbox.of(session_id))
+        if states or not self.parts.life.replays:
+            done(step)
+            return
+        self._awaits_quiet = done
+        step.wakes += [Wake(_QUIET, QUIET), Wake(_LONGEST, LONGEST)]
+
     def _ours(self, session_id: str) -> bool:
         return self.parts is not None and session_id == self.parts.context.session_id
 
@@ -95,6 +151,15 @@ class Connection:
             self.parts.turns.state(update, step)
         else:
             self.parts.context.updates.update(session_id, update, step.events)
+            if update.get("sessionUpdate") == "config_option_update":
+                self._note_settings()
+
+    def _note_settings(self) -> None:
+        """What can be set is known from what the agent offers."""
+        assert self.parts is not None
+        settings = self.parts.context.updates.settings
+        self.can.set_mode, self.can.set_model = settings.modes, settings.models
+        self.can.effort, self.can.options = settings.effort, settings.options
 
     # ---- the handshake -----------------------------------------------------------------------------------------------
 
@@ -104,7 +169,11 @@ class Connection:
         self._initialize(self._version, step)
 
     def _initialize(self, version: Version, step: Step, *, last: bool = False) -> None:
+        number = self._number
+
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if number != self._number:
+                return  # of a connection that is gone
             found = judge(version, result, error, last=last)
             if isinstance(found, Again):
                 self._initialize(found.protocol, step, last=True)
@@ -121,7 +190,11 @@ class Connection:
     def _initialize_again(self, found: Agent, step: Step) -> None:
         """Once more with v1 fields alone; where that is refused, what was answered first holds."""
 
+        number = self._number
+
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if number != self._number:
+                return
             better = judge(1, result, error, last=True)
             self._agreed(better if isinstance(better, Agent) else found, step)
 
@@ -139,8 +212,9 @@ class Connection:
             turns.context = context
             context.session_id = before.context.session_id
         opened, refused = (self._opened, self._refused) if before is None else (self._reopened, self._not_reopened)
-        life = Lifecycle(context, opened, refused, before.life.chosen if before else None)
-        asks = Asks(context, life, turns, self._inbox, self._take)
+        life = Lifecycle(context, opened, refused)
+        settle = Settle(context, before.settle.chosen if before else None)
+        asks = Asks(context, life, settle, turns, self._inbox, self._take)
         hosting = Hosting(
             self._peer,
             context.updates,
@@ -148,7 +222,7 @@ class Connection:
             missing_is_empty="missing_file_is_empty" in self._quirks,
             read=self._offer.fs_read,
         )
-        self.parts = Parts(context, turns, life, asks, hosting)
+        self.parts = Parts(context, turns, life, settle, asks, hosting)
         if before is None:
             life.open(step)
         else:
@@ -185,8 +259,14 @@ class Connection:
                 for update in kept:
                     self._take(session_id, update, step)
 
+        def quiet(step: Step) -> None:
+            if resumed:
+                self._when_told(session_id, settled, step)
+            else:
+                settled(step)
+
         told: list[Event] = []
-        self._settle(session_id, result, told, _wanted(self._setup), settled, step)
+        self._settle(session_id, result, told, _wanted(self._setup), quiet, step)
 
     def _settle(
         self, session_id: str, result: Any, told: list[Event], wanted: list[Setting], done: Any, step: Step
@@ -195,10 +275,8 @@ class Connection:
         context = self.parts.context
         context.session_id = session_id
         context.updates.result(result, told)
-        settings = context.updates.settings
-        self.can.set_mode, self.can.set_model = settings.modes, settings.models
-        self.can.effort, self.can.options = settings.effort, settings.options
-        self.parts.life.settle(wanted, told, done, step)
+        self._note_settings()
+        self.parts.settle.settle(wanted, told, done, step)
 
     def _history(self, kept: list[dict[str, Any]], step: Step) -> None:
         """What came before the answer is the session's history. Where none is wanted, of settings alone is told."""
@@ -236,8 +314,13 @@ class Connection:
 
         What waited on the old one is answered by nobody any more: requests of ours have failed, dialogs come down (the agent
         asks again what it still wants to know), and whether the turn goes on is told by what the agent tells."""
+        self._number += 1
         self._inbox = Inbox()
         self._inbox.begin()
+        self._awaits_quiet = None
+        self._retelling = False
+        if self.parts is not None:
+            self.parts.life.stale = self.parts.settle.stale = True
         if self.parts is None or not self.parts.context.session_id:
             self.parts, self.ready = None, False
             self._peer.forget(step)
@@ -256,6 +339,39 @@ class Connection:
         parts.hosting.forget(step)
         self._peer.lost(step)
         self._initialize(1 if parts.context.version == 1 else 2, step)
+
+    def doubt(self) -> None:
+        """The same connection goes on, but something of the running turn may have been lost: it is seen to at its end."""
+        if self.parts is not None and self.ready and self.parts.turns.running is not None:
+            self.parts.context.check = self._retell
+
+    def _retell(self, done: Callable[[Step], None], step: Step) -> None:
+        """Have the session told again, tell what is missing, then call ``done``."""
+        assert self.parts is not None
+        parts, session_id = self.parts, self.parts.context.session_id
+
+        def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if not self._retelling:
+                return  # the connection is another now, and the session was taken up on it
+            self._retelling = False
+            kept = self._inbox.end(session_id)
+            state = None
+            if error is None:
+                state, _ = self._missing(kept, step, Updates(parts.context.version))
+            else:
+                for update in kept:
+                    self._take(session_id, update, step)
+                step.events.append(NoticeRaised(MAY_BE_MISSING, "info"))
+            done(step)
+            if state is not None and state.get("state") != "idle":
+                parts.turns.state(state, step)
+
+        if parts.life.retell(answered, step):
+            self._inbox.begin()
+            self._retelling = True
+        else:
+            step.events.append(NoticeRaised(MAY_BE_MISSING, "info"))
+            done(step)
 
     def _reopened(self, session_id: str, resumed: bool, result: Any, step: Step) -> None:
         """The session is taken up again: what was missed is told, then what runs is known."""
@@ -282,16 +398,25 @@ class Connection:
                 for update in kept:
                     self._take(session_id, update, step)
 
+        def quiet(step: Step) -> None:
+            if resumed:
+                self._when_told(session_id, settled, step)
+            else:
+                settled(step)
+
         assert self.parts is not None
-        self._settle(session_id, result, told, list(self.parts.life.chosen.values()), settled, step)
+        self._settle(session_id, result, told, list(self.parts.settle.chosen.values()), quiet, step)
 
     def _session(self) -> str:
         return self.parts.context.session_id if self.parts is not None else ""
 
-    def _missing(self, kept: list[dict[str, Any]], step: Step) -> tuple[dict[str, Any] | None, bool]:
-        """Tell what the replay adds. The last state it told, and whether the agent knows our last prompt."""
+    def _missing(
+        self, kept: list[dict[str, Any]], step: Step, apart: Updates | None = None
+    ) -> tuple[dict[str, Any] | None, bool]:
+        """Tell what the replay adds. The last state it told, and whether the agent knows our last prompt. ``apart``: reads
+        this replay alone, and those that read the session go on with it."""
         assert self.parts is not None and self._shown is not None
-        updates, session_id = self.parts.context.updates, self.parts.context.session_id
+        updates, session_id = apart or self.parts.context.updates, self.parts.context.session_id
         self._shown.begin()
         state = None
         found: list[Event] = []
@@ -303,12 +428,12 @@ class Connection:
             updates.update(session_id, update, events)
             self._shown.feed(events, found)
         running = self.parts.turns.running is not None
-        works = running and state is not None and state.get("state") != "idle"
+        works = running and apart is None and state is not None and state.get("state") != "idle"
         if not works:
             closing: list[Event] = []
             updates.end_turn(closing)
             self._shown.feed(closing, found)
-        outcome = self._shown.end(found, running=running)
+        outcome = self._shown.end(found, running=running, apart=apart is not None)
         self._told += found
         step.events.extend(found)
         return state, outcome.reached
@@ -322,6 +447,12 @@ class Connection:
         )
         step.events.append(LinkChanged(True))
         self.parts.turns.lost(step)
+
+
+MAY_BE_MISSING = (
+    "The connection broke while the agent was talking, and it cannot tell again what it said: "
+    "some of it may be missing here."
+)
 
 
 def _wanted(setup: Setup) -> list[Setting]:

@@ -5,7 +5,7 @@ Holds state and decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from .updates import Updates
 class Setup:
     """How a person wants the session: paths absolute; ``resume`` an id, or "" for a new one (with ``latest``: for the one
     used last); ``replay`` whether the history of a resumed one is to be shown; ``sign_in`` the method to sign in by
-    first, "" for none."""
+    first, "" for none; ``streams``: updates come by another stream than some answers, so that one may overtake the other."""
 
     cwd: str
     mcp_servers: Sequence[Any] = ()
@@ -34,11 +34,16 @@ class Setup:
     model: str = ""
     options: Mapping[str, str | bool] = field(default_factory=dict)
     latest: bool = False
+    streams: bool = False
 
 
 @dataclass
 class Context:
-    """One connection's state. Made anew when the protocol begins anew, but for ``updates``, which know what is shown."""
+    """One connection's state, made anew when the protocol begins anew.
+
+    ``check``, where it is set, has the session told again before the running turn is closed, since something of it may have
+    been lost, and then calls what it is given.
+    """
 
     peer: Peer
     setup: Setup
@@ -48,6 +53,7 @@ class Context:
     permissions: Permissions
     elicitations: Elicitations
     session_id: str = ""
+    check: Callable[[Callable[[Step], None], Step], None] | None = None
 
     @property
     def version(self) -> int:

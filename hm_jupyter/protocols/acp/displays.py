@@ -34,7 +34,7 @@ class Displays:
                 setattr(terminal, name, read.text(value[name]))
         if "capabilities" in value:
             terminal.cancelable = isinstance(read.fields(value["capabilities"]).get("cancel"), dict)
-        replaced = False
+        first, replaced = not terminal.written, False
         if value.get("output", 0) is None:
             terminal.replace(b"")
             replaced = True
@@ -45,20 +45,22 @@ class Displays:
             except read.Malformed:
                 pass  # an optional field: as if it were not there
         rest = terminal.exit(value["exitStatus"]) if isinstance(value.get("exitStatus"), dict) else ""
-        self._show(terminal, rest, replaced, out)
+        self._show(terminal, rest, out, first=first, replaced=replaced)
 
     def chunk(self, session: str, value: dict[str, Any], out: list[Event]) -> None:
         """``terminal_output_chunk``: bytes that follow. Raises ``Malformed``."""
         terminal = self._calls.terminals.get(read.need_text(value, "terminalId"), session)
-        self._show(terminal, terminal.write(decoded(value.get("data"))), False, out)
+        first = not terminal.written
+        self._show(terminal, terminal.write(decoded(value.get("data"))), out, first=first)
 
     # ---- the host's --------------------------------------------------------------------------------------------------
 
     def wrote(self, terminal_id: str, text: str, out: list[Event]) -> None:
         """A terminal of the host wrote ``text``. Until a call embeds it, it is only remembered."""
         terminal = self._calls.terminals.get(terminal_id)
+        first = not terminal.written
         terminal.written.append(text)
-        self._calls.wrote(terminal, text, out)
+        self._calls.wrote(terminal, text, out, first=first)
 
     def exited(self, terminal_id: str, code: int | None, out: list[Event]) -> None:
         """A terminal of the host came to its end."""
@@ -73,13 +75,13 @@ class Displays:
         terminal = self._calls.terminals.known(terminal_id, session)
         return bool(terminal and terminal.cancelable and not terminal.exited)
 
-    def _show(self, terminal: Terminal, text: str, replaced: bool, out: list[Event]) -> None:
+    def _show(self, terminal: Terminal, text: str, out: list[Event], *, first: bool, replaced: bool = False) -> None:
         call = self._calls.get(terminal.shown_by)
         if call is not None:
             if replaced:
                 self._calls.show(call, out)
             else:
-                self._calls.wrote(terminal, text, out)
+                self._calls.wrote(terminal, text, out, first=first)
             if terminal.exited:
                 self._calls.ended(terminal, out)
         elif terminal.command or terminal.written or terminal.exited:

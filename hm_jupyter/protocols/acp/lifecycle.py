@@ -7,22 +7,23 @@ are not known here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Union
+from typing import Any
 
-from ...commands import SetMode, SetModel, SetOption
-from ...errors import NotSupported, UsageError
-from ...events import AuthMethod, Event, NoticeRaised, StartRefused
+from ...errors import NotSupported
+from ...events import AuthMethod, NoticeRaised, StartRefused
 from ..base import Step
 from ..jsonrpc import INVALID_PARAMS, LINK_LOST, TIMED_OUT, RpcError, Then
 from .context import Context
 from .handshake import auth_methods
 from .turns import AUTH_REQUIRED
 
+BEHIND = "_hm_jupyter/told"  # an extension no agent needs to know: its refusal is answer enough
+BEHIND_WAIT = 5.0  # seconds for that
+RETELLING = 30.0  # seconds for a session to be told again that is open
 OPENING = 300.0  # seconds a session may take to open: agents install, index and sign in meanwhile
 SIGNING_IN = 900.0  # seconds a person may take in a browser
 RESOURCE_NOT_FOUND = -32002
 
-Setting = Union[SetMode, SetModel, SetOption]
 Opened = Callable[[str, bool, Any, Step], None]
 
 
@@ -37,10 +38,10 @@ class Lifecycle:
         context: Context,
         opened: Opened,
         refused: Callable[[StartRefused, Step], None],
-        chosen: dict[str, Setting] | None = None,
     ) -> None:
         self.context = context
-        self.chosen = chosen or {}  # the settings made, in order
+        self.replays = False  # the session was taken up in a way that has its history told
+        self.stale = False  # the connection is gone: what it opens or does not open means nothing any more
         self._opened = opened
         self._refused = refused
 
@@ -58,6 +59,8 @@ class Lifecycle:
             return
 
         def signed_in(result: Any, error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is not None:
                 self._refuse(f"signing in by {wanted!r} failed: {error.text}.", step, self.context.agent.auth)
             else:
@@ -90,9 +93,43 @@ class Lifecycle:
 
         self._resume(self.context.session_id, step, replay=True, otherwise=forgotten)
 
+    def retell(self, then: Then, step: Step) -> bool:
+        """Have the open session told again on the same connection. False: this agent cannot."""
+        agent = self.context.agent
+        params = {"sessionId": self.context.session_id, **self._where(Step())}
+        if agent.version == 2:
+            params["replayFrom"] = {"type": "start"}
+        method = (
+            ("session/resume" if agent.resume else "") if agent.version == 2 else "session/load" if agent.load else ""
+        )
+
+        def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            self._told(self.context.session_id, lambda step: then(result, error, step), step)
+
+        if method:
+            self.context.peer.request(step, method, params, answered, seconds=RETELLING)
+        return bool(method)
+
+    def _told(self, session_id: str, then: Callable[[Step], None], step: Step) -> None:
+        """Go on when a session's whole history is here. By HTTP it comes on the session's stream, while the answer to the
+        request for it comes on that of the connection (ACP reference 10): so something is asked, whatever the agent makes of
+        it, whose answer comes behind the history."""
+        if not self.context.setup.streams:
+            then(step)
+            return
+        params = {"sessionId": session_id}
+
+        def answered(result: Any, error: RpcError | None, step: Step) -> None:
+            if not self.stale:
+                then(step)
+
+        self.context.peer.request(step, BEHIND, params, answered, seconds=BEHIND_WAIT)
+
     def _new(self, step: Step) -> None:
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
             session_id = result.get("sessionId") if isinstance(result, dict) else None
+            if self.stale:
+                return
             if error is not None:
                 self._failed("session/new", error, step)
             elif not isinstance(session_id, str) or not session_id:
@@ -109,6 +146,8 @@ class Lifecycle:
             return
 
         def listed(found: list[dict[str, Any]], error: RpcError | None, step: Step) -> None:
+            if self.stale:
+                return
             if error is not None:
                 self._failed("session/list", error, step)
             elif not found:
@@ -145,8 +184,11 @@ class Lifecycle:
             return
 
         def answered(result: Any, error: RpcError | None, step: Step) -> None:
-            if error is None:
-                self._opened(session_id, True, result, step)  # the result may well be null (pitfall 21)
+            if self.stale:
+                return
+            if error is None:  # the result may well be null (pitfall 21)
+                self.replays = method == "session/load" or "replayFrom" in params
+                self._told(session_id, lambda step: self._opened(session_id, True, result, step), step)
             elif error.code == INVALID_PARAMS and "replayFrom" in params:
                 self._resume(session_id, step, replay=replay, again=True, otherwise=otherwise)
             elif otherwise is not None:
@@ -188,75 +230,6 @@ class Lifecycle:
 
     def _refuse(self, reason: str, step: Step, ways: list[AuthMethod] | None = None) -> None:
         self._refused(StartRefused(reason, list(ways or [])), step)
-
-    # ---- settings --------------------------------------------------------------------------------------------------
-
-    def settle(self, wanted: list[Setting], told: list[Event], done: Callable[[Step], None], step: Step) -> None:
-        """Make settings one after the other, then call ``done``; what that changed is added to ``told``. One that cannot be
-        made is said and does not stop the rest: a mode that asks may be what somebody relies on."""
-        if not wanted:
-            done(step)
-            return
-
-        def made(result: Any, error: RpcError | None, step: Step) -> None:
-            if error is not None:
-                self._unsettled(wanted[0], error.text, step)
-            self.settle(wanted[1:], told, done, step)
-
-        try:
-            self.change(wanted[0], made, step, told)
-        except (NotSupported, UsageError) as no:
-            self._unsettled(wanted[0], str(no), step)
-            self.settle(wanted[1:], told, done, step)
-
-    def change(self, command: Setting, then: Then, step: Step, told: list[Event] | None = None) -> None:
-        """Make one setting, which may take several requests; ``then`` gets the last result, or the first error. What it
-        changed is told at once, unless ``told`` is to hold it.
-
-        Raises ``NotSupported`` and ``UsageError``."""
-        settings = self.context.updates.settings
-        if isinstance(command, SetMode):
-            messages = settings.set_mode(command)
-        elif isinstance(command, SetModel):
-            messages = settings.set_model(command)
-        else:
-            messages = settings.set_option(command)
-
-        def made(result: Any, error: RpcError | None, step: Step) -> None:
-            if error is None:
-                key = f"option {command.option}" if isinstance(command, SetOption) else command.type
-                self.chosen.pop(key, None)
-                self.chosen[key] = command
-            then(result, error, step)
-
-        self._send_all(list(messages), None, made, step, told)
-
-    def _send_all(
-        self,
-        messages: list[tuple[str, dict[str, Any]]],
-        result: Any,
-        then: Then,
-        step: Step,
-        told: list[Event] | None,
-    ) -> None:
-        if not messages:
-            then(result, None, step)
-            return
-        method, params = messages[0]
-
-        def answered(result: Any, error: RpcError | None, step: Step) -> None:
-            if error is not None:
-                then(None, error, step)
-                return
-            self.context.updates.settings.done(messages[0], result, step.events if told is None else told)
-            self._send_all(messages[1:], result, then, step, told)
-
-        self.context.peer.request(step, method, {"sessionId": self.context.session_id, **params}, answered)
-
-    def _unsettled(self, command: Setting, reason: str, step: Step) -> None:
-        what = {"set_mode": "mode", "set_model": "model"}.get(command.type, "option")
-        text = f"The {what} was not set, and the session has the agent's own: {reason}"
-        step.events.append(NoticeRaised(text, "warning"))
 
     # ---- the rest --------------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ class Names:
         self.messages: dict[str, str] = {}
         self.calls: dict[str, str] = {}
         self._taken = frozenset(taken)
-        self._suffix = suffix
+        self.suffix = suffix
 
     def of(self, message_id: str) -> str:
         """Our id for one of theirs."""
@@ -51,7 +51,7 @@ class Names:
 
     def new(self, message_id: str) -> str:
         """An id for a message that is not shown yet."""
-        return message_id + self._suffix if message_id in self._taken or message_id in self.messages else message_id
+        return message_id + self.suffix if message_id in self._taken or message_id in self.messages else message_id
 
     def translate(self, event: Event) -> None:
         """Set the ids in an event right that comes after the replay."""
@@ -59,7 +59,7 @@ class Names:
             event.message_id = self.of(event.message_id)
         elif isinstance(event, MessageUpdated):
             if event.role == "user":
-                event.message_id += self._suffix
+                event.message_id += self.suffix
             else:
                 event.message_id = self.of(event.message_id)
         elif self.calls and isinstance(event, (ToolCallUpdated, ToolOutputAppended)):
@@ -69,9 +69,8 @@ class Names:
 # ---- a stretch that is known ---------------------------------------------------------------------------------------
 
 
-def stretch(known: Told, theirs: Stretch, names: Names, out: list[Event], *, ids: bool) -> None:
-    """What ``theirs`` has that the last known stretch has not."""
-    ours = known.last
+def stretch(known: Told, ours: Stretch, theirs: Stretch, names: Names, out: list[Event], *, ids: bool) -> None:
+    """What ``theirs`` has that ``ours``, the last known stretch, has not."""
     pairs = _pair_calls(ours.calls(), theirs.calls())
     matches: dict[int, Match] = {}
     for role in ("assistant", "thought"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...events import Event, Image, MessageUpdated
+from ...transcript import Rope
 from . import lenient as read
 from .content import all_said, for_people, said
 
@@ -27,13 +28,19 @@ class Own:
         self._sent: list[tuple[str, bool]] = []  # text, and whether it was told that it was read
         self._serial = 0
         self._wire_id: str | None = None  # of the message that is coming in
-        self._text = ""
+        self._text = Rope()
+        self._length = 0
         self._images: list[Image] = []
         self._settled = False  # it was told, or was an echo: its further pieces say nothing new
 
-    def sent(self, text: str) -> None:
-        """This prompt is on its way."""
-        self._sent.append((text, self._version == 1))
+    @property
+    def coming(self) -> bool:
+        """Is a message of the person's coming in?"""
+        return self._wire_id is not None
+
+    def sent(self, text: str, *, told: bool = False) -> None:
+        """This prompt is on its way. ``told``: whoever sends it has told that it was read."""
+        self._sent.append((text, told or self._version == 1))
         del self._sent[:-50]  # an agent that never sends them back
 
     def read(self, out: list[Event]) -> None:
@@ -56,9 +63,12 @@ class Own:
         self._wire_id = wire_id
         if self._settled:
             return
-        self._text += piece.text if block.get("type") == "text" or not self._text else f"\n{piece.text}"
+        text = piece.text if block.get("type") == "text" or not self._text else f"\n{piece.text}"
+        self._text.append(text)
+        self._length += len(text)
         self._images += piece.images
-        if self._echo(out, exactly=True):
+        near = any(abs(len(ours) - self._length) < 64 for ours, _ in self._sent)  # else it is not worth the comparison
+        if near and self._echo(out, exactly=True):
             self._settled = True
 
     def whole(self, wire_id: str, blocks: list[Any], out: list[Event]) -> None:
@@ -68,14 +78,14 @@ class Own:
         if self._wire_id is not None and wire_id != self._wire_id:
             self.close(out)
         if not blocks:  # emptied: what follows in pieces is the message (codex-acp, a loaded session)
-            self._wire_id, self._text, self._images = wire_id, "", []
+            self._begin(wire_id, "", [])
             return
         for_us = [block for block in blocks if for_people(block)]
         content = all_said(for_us)
         words = all_said([b for b in for_us if read.fields(b).get("type") == "text"]).text
-        self._wire_id, self._text, self._images = wire_id, words, content.images
+        self._begin(wire_id, words, content.images)
         if not self._echo(out, exactly=True):
-            self._text = content.text
+            self._begin(wire_id, content.text, content.images)
             if not self._echo(out, exactly=False) and (content.text or content.images):
                 self._tell(content.text, content.images, out)
         self._settled = True
@@ -85,12 +95,16 @@ class Own:
         if self._wire_id is None:
             return
         if not self._settled and not self._echo(out, exactly=False) and (self._text or self._images):
-            self._tell(self._text, self._images, out)
-        self._wire_id, self._text, self._images, self._settled = None, "", [], False
+            self._tell(str(self._text), self._images, out)
+        self._begin(None, "", [])
+        self._settled = False
+
+    def _begin(self, wire_id: str | None, text: str, images: list[Image]) -> None:
+        self._wire_id, self._text, self._length, self._images = wire_id, Rope(text), len(text), images
 
     def _echo(self, out: list[Event], *, exactly: bool) -> bool:
         """Whether the message coming in is a prompt of ours; then it is told as read, once."""
-        at = self._place(self._text.strip(), exactly)
+        at = self._place(str(self._text).strip(), exactly)
         if at is None:
             return False
         text, told = self._sent.pop(at)

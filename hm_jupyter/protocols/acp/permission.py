@@ -155,7 +155,9 @@ class Permissions:
             paths=list(call.locations) or hm_read.touched_paths(call.input, diffs),
             diffs=diffs,
             input=unknown if unknown is not None else call.input,
-            reason=read.text(params.get("description")) or _words(told),
+            reason=read.text(params.get("description"))
+            or _words(told)
+            or read.text(read.fields(call.input).get("description")),
             for_session="allow_session" in kinds,
             options=options,
         )

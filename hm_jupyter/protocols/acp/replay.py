@@ -26,12 +26,15 @@ from ...events import (
 )
 from . import missing
 from .align import alike, match_texts, place_of_last
-from .told import Stretch, Told
+from .told import Stretch, Told, joined
 
 _TALK = (
     TextAppended, MessageUpdated, ToolCallUpdated, ToolOutputAppended, PlanUpdated, PlanRemoved, CompactionStarted,
     CompactionEnded, NoticeRaised, UnknownReceived, UsageReported, TurnStarted, TurnEnded,
 )  # fmt: skip
+
+UNSURE = 2
+"""Prompts for which what came before is kept after a loss in mid-turn: an agent of v1 does not say that it still works."""
 
 NOTHING_TOLD = (
     "The agent took the session up but told nothing of it: there may be nothing, or it may have forgotten. "
@@ -118,6 +121,12 @@ class Reconcile:
             else:
                 known.add(event)
 
+    def told_token(self, event: TextAppended) -> None:
+        """:meth:`told` for one piece of text."""
+        if self._names is not None:
+            self._names.translate(event)
+        self._known.text(event)
+
     def begin(self) -> None:
         """A replay begins."""
         self._replay = Told(whole=True)
@@ -131,8 +140,9 @@ class Reconcile:
             else:
                 out.append(event)
 
-    def end(self, out: list[Event], *, running: bool) -> Outcome:
-        """The replay is over: tell what was missing. ``running``: a turn is open, and all of it belongs there.
+    def end(self, out: list[Event], *, running: bool, apart: bool = False) -> Outcome:
+        """The replay is over: tell what was missing. ``running``: a turn is open, and all of it belongs there. ``apart``: the
+        replay was read apart, and what comes goes on with the ids of before, not with those of the replay.
 
         What is told here must not pass through :meth:`told` again.
         """
@@ -143,6 +153,7 @@ class Reconcile:
         self._generation += 1  # ids are made up anew from now on, whatever the replay told
         names = self._names = missing.Names(known.messages, "" if self._ids else f"~{self._generation}")
         if replay.empty:
+            known.last.lost = known.last.empty
             if not known.empty:
                 out.append(NoticeRaised(NOTHING_TOLD))
             return Outcome(empty=True, reached=False)
@@ -152,11 +163,18 @@ class Reconcile:
             missing.endings(known.running, stretch, found)
         reached = 0 <= at < len(replay.stretches)
         if reached:
-            missing.stretch(known, replay.stretches[at], names, found, ids=self._ids)
+            kept = known.latest()
+            again = replay.stretches[max(0, at + 1 - len(kept)) : at + 1]
+            missing.stretch(known, joined(kept), joined(again), names, found, ids=self._ids)
+        known.last.lost = not reached and known.last.empty
+        if running and not self._ids:
+            known.unsure = UNSURE
         for stretch in replay.stretches[max(0, at + 1 if reached else at) :]:
             missing.new_stretch(stretch, names, found, running=running)
         for event in found:
             known.add(event)
+        if apart:
+            self._names = missing.Names(known.messages, names.suffix)
         out.extend(found)
         return Outcome(reached=reached)
 
@@ -165,7 +183,12 @@ class Reconcile:
         ours, theirs = self._known.stretches[1:], replay.stretches[1:]
         if not ours:
             return 0
-        at = place_of_last([s.prompt for s in ours], [s.prompt for s in theirs])
+        prompts = [stretch.prompt for stretch in theirs]
+        at, score = place_of_last([s.prompt for s in ours], prompts)
+        there = [s.prompt for s in ours if s is ours[-1] or not s.lost or not s.empty]
+        if len(there) < len(ours):  # of those that were lost on the way, most never arrived
+            without, better = place_of_last(there, prompts)
+            at = without if better >= score else at
         if not 0 <= at < len(theirs):
             return max(at, 0) + 1
         last, found = self._known.last, theirs[at]

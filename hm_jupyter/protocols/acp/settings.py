@@ -191,7 +191,9 @@ class Settings:
                 changes[name], changes[plural] = value, [choice.value for choice in choices]
             for choice in choices:
                 if choice.label and choice.label != choice.value:
-                    labels.setdefault(choice.value, choice.label)
+                    # A mode and a model may have one id ("default"): then the id alone names neither.
+                    plain = labels.get(choice.value, choice.label)
+                    labels[choice.value] = choice.label if plain == choice.label else choice.value
                     labels[f"{name}:{choice.value}"] = choice.label
         effort = self._of("thought_level")
         if effort:

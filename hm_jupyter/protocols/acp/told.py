@@ -68,13 +68,17 @@ Item = Union[Said, Called]
 
 @dataclass(slots=True)
 class Stretch:
-    """A prompt and what followed it. The first one of a session has no prompt: it is what came before any."""
+    """A prompt and what followed it. The first one of a session has no prompt: it is what came before any.
+
+    ``lost``: the agent did not have this prompt when the session was last told again.
+    """
 
     prompt: str = ""
     prompt_id: str = ""
     images: list[Image] | None = None
     items: list[Item] = field(default_factory=list)
     others: list[Event] = field(default_factory=list)
+    lost: bool = False
 
     def said(self, role: Role) -> list[Said]:
         """The messages of a role, in order."""
@@ -90,6 +94,14 @@ class Stretch:
         return not self.items and not self.others
 
 
+def joined(stretches: list[Stretch]) -> Stretch:
+    """Several as one: where an agent goes on with what it was asked first while the next prompt waits, they overlap."""
+    last = stretches[-1]
+    items = [item for stretch in stretches for item in stretch.items]
+    others = [event for stretch in stretches for event in stretch.others]
+    return Stretch(last.prompt, last.prompt_id, last.images, items, others)
+
+
 class Told:
     """A session as its events told it.
 
@@ -101,6 +113,7 @@ class Told:
         self.stretches = [Stretch()]
         self.messages: set[str] = set()  # the ids of all there ever were
         self.running: dict[str, Called] = {}  # calls of earlier stretches that are not over
+        self.unsure = 0  # how many prompts more what came before them is kept, since the agent may still work on it
         self._whole = whole
         self._items: dict[str, Item] = {}  # of the last stretch
         self._open: Said | None = None
@@ -110,6 +123,11 @@ class Told:
     def last(self) -> Stretch:
         """The last prompt and what followed it."""
         return self.stretches[-1]
+
+    def latest(self) -> list[Stretch]:
+        """Those of which what followed is kept, the last of them in any case."""
+        first = next((n for n, stretch in enumerate(self.stretches) if not stretch.empty), len(self.stretches) - 1)
+        return self.stretches[first:]
 
     @property
     def empty(self) -> bool:
@@ -172,13 +190,20 @@ class Told:
             last.prompt, last.prompt_id = text, event.message_id
             return
         self._turn_begins = False
-        if not self._whole:
-            for call in last.calls():
-                if not call.over:
-                    self.running[call.id] = call
-            last.items, last.others = [], []
+        if self.unsure:
+            self.unsure -= 1
+        elif not self._whole:
+            self._let_go()
         self._items, self._open = {}, None
         self.stretches.append(Stretch(text, event.message_id, event.images))
+
+    def _let_go(self) -> None:
+        """Forget what followed all prompts so far, but for calls that are not over."""
+        for stretch in self.latest():
+            for call in stretch.calls():
+                if not call.over:
+                    self.running[call.id] = call
+            stretch.items, stretch.others = [], []
 
     def _called(self, call_id: str) -> Called:
         item = self._items.get("c:" + call_id)

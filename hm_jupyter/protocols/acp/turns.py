@@ -52,7 +52,7 @@ STOP_REASONS: dict[str, StopReason] = {
 class Running:
     """A turn the agent works on. ``command_id`` is "" when the agent began it; ``cancelled``: we have asked it to stop;
     ``shown``: a person sees it as running. ``acked`` and ``busy`` are of v2: the prompt was taken in, and the agent said
-    that it works."""
+    that it works. ``over``: it has ended and is only not closed yet."""
 
     command_id: str = ""
     cancelled: bool = False
@@ -60,6 +60,7 @@ class Running:
     acked: bool = False
     busy: bool = False
     failed: str = ""
+    over: bool = False
 
 
 class Turns(ABC):
@@ -94,6 +95,9 @@ class Turns(ABC):
         dropped = self._drop(step)
         running = self.running
         if running is None:
+            self.context.cancel_waiting(step)  # asked for work that outlived its turn
+            return
+        if running.over:
             return
         if running.cancelled:
             self._give_up(running, dropped, step)
@@ -160,21 +164,35 @@ class Turns(ABC):
         self.running = Running(command.id)
         step.events.append(TurnStarted(command.id))
         context.updates.begin_turn(step.events)
-        if context.version == 1:  # in v2 the agent says itself that it has read it
-            shown = command.text if command.shown is None else command.shown
+        shown = command.text if command.shown is None else command.shown
+        told = context.version == 1 or shown != command.text  # else an agent of v2 says itself that it has read it
+        if told:
             step.events.append(MessageUpdated(f"sent:{command.id}", "user", shown, final=True))
         step.events.extend(NoticeRaised(text) for text in left_out)
-        context.updates.own_prompt(command.text)
+        context.updates.own_prompt(command.text, told=told)
         self._send(self.running, blocks, step)
 
     def _end(self, reason: StopReason, error: str, step: Step) -> None:
         """The agent has ended the turn: close it, and send what waits."""
-        running, self.running = self.running, None
+        running = self.running
         if running is None:
             return
         if running.cancelled:
             reason, error = "cancelled", ""
             step.wakes.append(Wake(_SLOW, 0))
+        check, self.context.check = self.context.check, None
+        if check is not None and running.shown:
+            running = self.running = replace(running, over=True)  # no answer ends it twice
+            self.context.cancel_waiting(step)
+            self.context.updates.end_turn(step.events, finished=reason == "end_turn")
+            check(lambda step: self._ended(running, reason, error, step), step)
+        else:
+            self._ended(running, reason, error, step)
+
+    def _ended(self, running: Running, reason: StopReason, error: str, step: Step) -> None:
+        if self.running is not running:
+            return  # the connection was lost meanwhile, and that has ended it
+        self.running = None
         if running.shown:
             self._close(reason, error, step)
         if self._queue:

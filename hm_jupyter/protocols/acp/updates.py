@@ -144,12 +144,12 @@ class Updates:
         self.calls.end_turn(out, finished=finished)
         self._compactions.settle(out)
 
-    def own_prompt(self, text: str) -> None:
+    def own_prompt(self, text: str, *, told: bool = False) -> None:
         """This prompt is being sent; its echo will not be shown again (pitfall 22).
 
         In v1 the agent need not echo, so whoever sends also tells that it was read (``MessageUpdated`` of role user) and
-        the echo tells nothing. In v2 the echo tells it, unless :meth:`prompt_read` did before."""
-        self.messages.own.sent(text)
+        the echo tells nothing. In v2 the echo tells it, unless :meth:`prompt_read` or whoever sent it (``told``) did before."""
+        self.messages.own.sent(text, told=told)
 
     def prompt_read(self, out: list[Event]) -> None:
         """v2: the agent took the prompt (its answer came); tells so unless the echo did."""

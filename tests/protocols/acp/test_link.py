@@ -138,10 +138,34 @@ def test_a_loss_while_it_is_being_taken_up_begins_anew() -> None:
     lose(talk, LOADS)
     replay_v1(talk, "hi", "lost half-way")
     lose(talk, LOADS)
+    events = talk.told()
+    assert not any(isinstance(e, (TurnEnded, NoticeRaised)) for e in events) and LinkChanged(True) not in events
     replay_v1(talk, "hi", "whole")
     talk.answers("session/load", {})
     assert words(talk) == ["whole"]
     assert len(talk.told(TurnEnded)) == 1
+
+
+@pytest.mark.parametrize("when", ["initialize", "settings"])
+def test_a_loss_at_any_step_of_taking_it_up_begins_anew(when: str) -> None:
+    modes = {"currentModeId": "auto", "availableModes": [{"id": m, "name": m} for m in ("ask", "auto")]}
+    talk = Talk(mode="ask")
+    talk.answers("initialize", LOADS)
+    talk.answers("session/new", {"sessionId": "s1", "modes": modes})
+    talk.answers("session/set_mode", {})
+    talk.told()
+    if when == "initialize":
+        talk.take(talk.adapter.link_back(fresh=True))
+    else:
+        lose(talk, LOADS)
+        talk.answers("session/load", {"modes": modes})
+    talk.take(talk.adapter.link_back(fresh=True))
+    assert not talk.told(NoticeRaised)
+    talk.answers("initialize", LOADS)
+    talk.answers("session/load", {"modes": modes})
+    talk.answers("session/set_mode", {})
+    assert talk.told(LinkChanged)[-1] == LinkChanged(True)
+    talk.does(cmd.Prompt(text="on"))
 
 
 def test_tool_calls_that_ended_meanwhile_are_ended() -> None:
@@ -272,15 +296,73 @@ def test_terminals_of_ours_are_released_for_nobody_uses_them() -> None:
     assert talk.calls[-1].name == "terminal_release"
 
 
-def test_the_same_connection_goes_on_as_it_was() -> None:
+def test_the_same_connection_goes_on_as_it_was_and_what_was_lost_is_asked_for_at_the_turns_end() -> None:
     talk = Talk().open(LOADS)
     talk.does(cmd.Prompt(text="hi"))
+    talk.says("one ")
     talk.take(talk.adapter.link_lost("stream closed"))
     talk.sent()
     talk.take(talk.adapter.link_back(fresh=False))
     assert talk.sent() == [] and talk.told(LinkChanged)[-1] == LinkChanged(True)
+    talk.says("four")
     talk.answers("session/prompt", {"stopReason": "end_turn"})
+    assert talk.told(TurnEnded) == [], "something of it may be missing"
+    replay_v1(talk, "hi", "one two three four")
+    talk.answers("session/load", {})
     assert talk.told(TurnEnded) == [TurnEnded("end_turn")]
+    assert words(talk) == ["one two three four"]
+    talk.does(cmd.Prompt(text="and now?"))
+    talk.says("five")
+    talk.answers("session/prompt", {"stopReason": "end_turn"})
+    assert words(talk) == ["one two three four", "five"]
+    assert len(talk.told(TurnEnded)) == 1, "nothing was lost of this one"
+
+
+def test_a_turn_ends_even_where_nothing_can_be_told_again() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.says("one ")
+    talk.take(talk.adapter.link_back(fresh=False))
+    talk.answers("session/prompt", {"stopReason": "end_turn"})
+    talk.answers("session/load", error={"code": -32603, "message": "busy"})
+    *_, notice, ended = talk.told()
+    assert ended == TurnEnded("end_turn")
+    assert "may be missing" in notice.text
+
+
+def test_an_agent_that_tells_nothing_again_is_not_asked_to() -> None:
+    talk = Talk().open(can())
+    talk.does(cmd.Prompt(text="hi"))
+    talk.take(talk.adapter.link_back(fresh=False))
+    talk.answers("session/prompt", {"stopReason": "end_turn"})
+    *_, notice, ended = talk.told()
+    assert ended == TurnEnded("end_turn")
+    assert "may be missing" in notice.text
+
+
+def test_a_loss_while_something_is_told_again_ends_the_turn_once() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.says("one ")
+    talk.take(talk.adapter.link_back(fresh=False))
+    talk.answers("session/prompt", {"stopReason": "end_turn"})
+    lose(talk, LOADS)
+    replay_v1(talk, "hi", "one two")
+    talk.answers("session/load", {})
+    assert len(talk.told(TurnEnded)) == 1
+    assert words(talk) == ["one two"]
+
+
+def test_by_streams_that_overtake_one_another_the_history_is_waited_for() -> None:
+    """Over HTTP the answer to session/load comes on another stream than the history (ACP reference 10)."""
+    talk = Talk(resume="s1", streams=True)
+    talk.answers("initialize", LOADS)
+    talk.answers("session/load", {})
+    replay_v1(talk, "hi", "one")
+    assert not any(isinstance(e, SessionStarted) for e in talk.events)
+    talk.answers("_hm_jupyter/told", error={"code": -32601, "message": "Method not found"})
+    assert words(talk) == ["one"]
+    assert len(talk.told(TurnStarted)) == 1
 
 
 # ---- v2 ----------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hm_jupyter.connect import open_session
+from hm_jupyter.errors import ApprovalRequired
 from hm_jupyter.protocols.acp.adapter import AcpAdapter
 from hm_jupyter.session.runtime import runtime
 from hm_jupyter.session.session import Session
@@ -118,6 +119,18 @@ def test_a_note_on_a_denial_is_the_next_message(agent: Open, version: str) -> No
     until(s, lambda: over(s, 2))
     assert [u.text for u in of(s, UserEntry)] == ["ask", "say I see"]
     assert str(of(s, MessageEntry)[-1].text).strip() == "I see"
+
+
+@pytest.mark.parametrize("how", [{"approve": "deny"}, {"unattended": True}])
+def test_a_refusal_by_policy_begins_no_turn_of_its_own(agent: Open, how: dict[str, Any]) -> None:
+    """The policy's set phrase is kept with the decision; sent as a message it would begin turn after turn."""
+    s = agent("--v1")
+    try:
+        s.prompt("ask 2", timeout=10, **how)
+    except ApprovalRequired:
+        pass
+    assert [u.text for u in of(s, UserEntry)] == ["ask 2"] and len(turns(s)) == 1
+    assert all(t.decision.outcome == "denied" and t.decision.note for t in of(s, ToolEntry))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

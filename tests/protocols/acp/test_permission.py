@@ -53,6 +53,10 @@ def test_a_request_shows_the_command_its_folder_and_the_options_in_the_agents_wo
     ]
 
 
+def test_why_a_command_is_run_may_stand_in_its_input(v1: Scene) -> None:
+    assert asked(v1, rawInput={"command": "ls", "description": "To see what is there"}).reason == "To see what is there"
+
+
 def test_a_call_that_was_never_announced_is_made_from_the_request_pitfall_5(v1: Scene) -> None:
     request = v1.asks(0, toolCall={"toolCallId": "c", "title": "touch x", "kind": "execute"}, options=ALL)
     call = v1.tool("c")

@@ -7,6 +7,7 @@ beside the project.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -14,9 +15,8 @@ import pytest
 from acp_recording import ROOT, Run, rows_of, runs_of
 
 from hm_jupyter import events as ev
-from hm_jupyter.exports import render
 from hm_jupyter.session.state import CLOSED
-from hm_jupyter.transcript import MessageEntry, ThoughtEntry, ToolEntry, UserEntry
+from hm_jupyter.transcript import Entry, MessageEntry, PlanEntry, ThoughtEntry, ToolEntry, TurnEntry, UserEntry
 
 FOLDER = Path(__file__).parents[2] / "golden" / "acp"
 GOLDEN = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
@@ -34,7 +34,7 @@ def played(path: Path) -> list[Run]:
 
 
 def shown(name: str) -> str:
-    """The transcript of a golden recording, and what the text of it leaves out: the state, and each call's id and fate."""
+    """The transcript of a golden recording, in words of this test's own: how it is worded for people is not the matter."""
     (run,) = played(FOLDER / f"{name}.jsonl")
     state = run.transcript.state
     lines = [
@@ -43,17 +43,41 @@ def shown(name: str) -> str:
         f"options {[(option.id, option.value) for option in state.options]}",
         f"commands {[command.name for command in state.commands]}",
         f"context {state.context} of {state.context_size}, spent {state.spent!r}",
+        f"title {state.title!r}",
     ]
+    for entry in run.transcript.entries.values():
+        lines += ["", *told(entry)]
+    lines.append("")
     for event in run.events:
         if isinstance(event, ev.ApprovalRequested):
-            offered = ", ".join(f"{option.id}={option.kind}" for option in event.options)
-            lines.append(
-                f"asked {event.call_id}: {event.summary!r} command {event.command!r} paths {event.paths} ({offered})"
-            )
-    for entry in run.transcript.entries.values():
-        if isinstance(entry, ToolEntry):
-            lines.append(f"call {entry.call_id}: {entry.name!r} {entry.category} {entry.status} {entry.locations}")
-    return render(run.transcript, "txt") + "\n" + "\n".join(lines) + "\n"
+            lines += [
+                "",
+                f"asked about {event.call_id}: {event.summary}",
+                f"  command {event.command!r} in {event.cwd!r}",
+            ]
+            lines += [f"  paths {event.paths}, changes {[diff.path for diff in event.diffs]}, because {event.reason!r}"]
+            lines += [f"  {option.kind}: {option.id!r} {option.name!r}" for option in event.options]
+    return "\n".join(lines) + "\n"
+
+
+def told(entry: Entry) -> list[str]:
+    if isinstance(entry, TurnEntry):
+        return [
+            f"==== turn {entry.turn}: {entry.status} {entry.stop_reason} {entry.usage.input}/{entry.usage.output} tokens"
+        ]
+    if isinstance(entry, UserEntry):
+        return [f"user ({entry.status}): {entry.text}"]
+    if isinstance(entry, (MessageEntry, ThoughtEntry)):
+        return [f"{entry.TAG[1]}{' (cut off)' if getattr(entry, 'interrupted', False) else ''}: {entry.text}"]
+    if isinstance(entry, PlanEntry):
+        return ["plan", *(f"  {item}" for item in entry.items)]
+    assert isinstance(entry, ToolEntry), entry
+    decided = entry.decision.outcome if entry.decision else "not asked"
+    lines = [f"call {entry.call_id}: {entry.title}", f"  {entry.name!r} {entry.category} {entry.status}, {decided}"]
+    lines += [f"  input {json.dumps(entry.input)}", f"  exit {entry.exit_code} at {entry.locations}"]
+    for diff in entry.diffs:
+        lines += [f"  {diff.path} {'a passage' if diff.partial else 'whole'}: {diff.old!r} -> {diff.new!r}"]
+    return lines + [f"  | {line}" for line in str(entry.output).split("\n") if entry.output]
 
 
 @pytest.mark.parametrize("name", GOLDEN)

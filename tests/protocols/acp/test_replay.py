@@ -336,6 +336,19 @@ def test_a_prompt_in_other_words_is_known_by_ours_in_it(again: str) -> None:
     assert seen(t) == [("user", "look at this"), ("assistant", "I looked.")]
 
 
+def test_a_prompt_sent_again_because_it_was_lost_is_not_taken_for_the_lost_one() -> None:
+    both = Reconcile(ids=False)
+    both.told(told_live([("go on", [])], whole)[:-1])
+    both.begin()
+    assert both.end([], running=True).empty
+    second: list[Event] = [TurnStarted("q"), MessageUpdated("sent:q", "user", "go on"), TextAppended("a1", "I wen")]
+    both.told(second)
+    both.begin()
+    both.feed(told_again([("go on", [("assistant", "I went on.")])], whole), out := [])
+    assert both.end(out, running=True).reached
+    assert [e.text for e in out if isinstance(e, TextAppended)] == ["t on."]
+
+
 def test_a_prompt_in_wholly_other_words_is_known_by_the_answer() -> None:
     live = told_live([("hello", [("assistant", "I see a cat")])], whole)
     t = reconciled(live, told_again([("[picture]", [("assistant", "I see a cat.")])], whole))

@@ -138,4 +138,4 @@ def test_names_of_modes_and_models_with_one_id_are_told_apart() -> None:
         out,
     )
     labels = out[0].changes["labels"]
-    assert (labels["mode:default"], labels["model:default"]) == ("Manual", "Opus")
+    assert (labels["mode:default"], labels["model:default"], labels["default"]) == ("Manual", "Opus", "default")

@@ -311,6 +311,15 @@ def test_closing_stops_the_turn_and_answers_what_waits(talk: Talk) -> None:
     assert talk.adapter.stop().messages == []  # stopped already
 
 
+def test_what_is_asked_while_idle_is_answered_by_stopping(talk: Talk) -> None:
+    """Work that outlived its turn may ask; Stop refuses it, and no cancel is sent where no turn runs."""
+    talk.asks_leave(1)
+    talk.does(cmd.Abort())
+    reply = talk.reply(1)
+    assert reply is not None and reply["result"] == CANCELLED
+    assert talk.sent("session/cancel") == []
+
+
 def test_idle_there_is_nothing_to_stop(talk: Talk) -> None:
     assert talk.adapter.stop().messages == []
     assert Talk().adapter.stop().messages == []

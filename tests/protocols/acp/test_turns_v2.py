@@ -81,6 +81,14 @@ def test_the_prompt_is_read_when_the_agent_says_so_and_shown_once(talk: Talk) ->
     assert [e.text for e in talk.told(MessageUpdated)] == ["hi"]
 
 
+def test_a_message_that_carries_attachments_is_read_as_it_is_shown(talk: Talk) -> None:
+    """Its words on the wire are not those that are shown: the echo is recognised all the same."""
+    talk.does(cmd.Prompt(text="look: [data]", shown="look", attachments=["data"]))
+    taken(talk)
+    talk.updates("user_message", messageId="m1", content=[{"type": "text", "text": "look: [data]"}])
+    assert [e.text for e in talk.told(MessageUpdated)] == ["look"]
+
+
 def test_waiting_for_a_person_is_work(talk: Talk) -> None:
     prompt(talk)
     taken(talk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import itertools
+import time
 from typing import Any
 
 import pytest
@@ -186,3 +187,22 @@ def test_meta_is_merged_into_nothing_else(v1: Scene) -> None:
         "c", title="t", _meta={"title": "evil", "rawInput": {"a": 1}, "terminal_output": "text", "status": "failed"}
     )
     assert (call.title, call.input, call.status, str(call.output)) == ("t", None, "pending", "")
+
+
+def test_20_000_pieces_of_output_cost_no_more_than_their_length(v2: Scene) -> None:
+    """Time that grew with the square of the length would be a hundred times the bound."""
+    v2.call("c", content=SHOWN)
+    v2.hears("subagent_update", sessionId="kid")
+    begun = time.process_time()
+    out: list[ev.Event] = []
+    text = {"type": "text", "text": "x" * 50}
+    for _ in range(20_000):
+        v2.updates.update(
+            "s", {"sessionUpdate": "terminal_output_chunk", "terminalId": "t", "data": b64("x" * 50)}, out
+        )
+        v2.updates.update(
+            "s", {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "d", "content": output("x" * 50)}, out
+        )
+        v2.updates.update("kid", {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text}, out)
+    assert time.process_time() - begun < 5
+    assert len(out) >= 60_000
