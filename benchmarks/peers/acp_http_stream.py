@@ -65,10 +65,12 @@ class Agent:
                 fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if b": " in line)
                 body = await reader.readexactly(int(fields.get(b"content-length", b"0")))
                 session = fields.get(b"acp-session-id", b"").decode()
-                if verb == b"GET":
+                if verb == b"GET" and b"text/event-stream" in fields.get(b"accept", b""):
                     await self._events(writer, session)
                     break
-                if verb == b"POST":
+                if verb == b"GET":
+                    writer.write(answer("406 Not Acceptable"))
+                elif verb == b"POST":
                     request = json.loads(body)
                     if request.get("method") == "initialize":
                         result = {"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []}

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Iterable
 
 from .base import Received
 
-FULL = 4096
-"""Messages waiting after which readers stop until they are taken: what a slow consumer costs is bounded by this."""
+FULL = 128
+"""Messages waiting after which readers stop until they are taken: what a slow consumer costs is bounded by this, and what a
+flood costs Python's garbage collector, which walks over all that are alive (0.17 s for 20,000 with 4096, 0.10 with 128)."""
 
 
 class Inbox:

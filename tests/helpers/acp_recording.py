@@ -77,6 +77,7 @@ class Run:
                 self._say(message)
             else:
                 self._answer(message)
+        self._take(self.adapter.woke("acp:quiet"))
         self._feed([ev.AgentExited(0, "The recording ends here.", expected=True)])
         return self
 
@@ -116,6 +117,7 @@ class Run:
 
     def _say(self, message: Json) -> None:
         method, params = message["method"], message.get("params") or {}
+        self._take(self.adapter.woke("acp:quiet"))  # the recorder waited for as long as anything came
         if method in ("initialize", "session/new", "session/load", "session/resume"):
             self._pair(
                 message,

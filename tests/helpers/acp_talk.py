@@ -30,6 +30,7 @@ class Talk:
         self.calls: list[HostCall] = []
         self.dropped: list[str] = []
         self.wakes: dict[str, float] = {}
+        self.hasty = True  # nothing of a session's history comes after the answer, so that is not waited for
         self._seen = 0
         self._read = 0
         self.take(self.adapter.start())
@@ -60,9 +61,14 @@ class Talk:
         return self.take(self.adapter.receive(value))
 
     def answers(self, method: str, result: Any = None, *, error: Json | None = None, id: Any = ...) -> Step:
-        """The agent answers the latest request of that method."""
+        """The agent answers the latest request of that method; of a session it takes up it has told all by then."""
         rpc_id = self.last(method)["id"] if id is ... else id
-        return self.hears({"jsonrpc": "2.0", "id": rpc_id, **({"error": error} if error else {"result": result})})
+        step = self.hears({"jsonrpc": "2.0", "id": rpc_id, **({"error": error} if error else {"result": result})})
+        if self.hasty and "acp:quiet" in self.wakes:
+            more = self.rings("acp:quiet")
+            step.events += more.events
+            step.messages += more.messages
+        return step
 
     def asks(self, rpc_id: Any, method: str, /, **params: Any) -> Step:
         """The agent sends a request."""

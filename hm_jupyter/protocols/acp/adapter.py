@@ -20,6 +20,8 @@ from .connection import Connection
 from .context import Setup
 from .handshake import Offer, Version
 
+_NOTHING: list[Any] = []  # the empty lists of a step that holds a token; nobody adds to a step that was handed out
+
 
 class AcpAdapter(Adapter, Handler):
     """One ACP session as its client sees it.
@@ -87,6 +89,9 @@ class AcpAdapter(Adapter, Handler):
 
     def receive(self, value: Any) -> Step:
         """One JSON value arrived. Never raises."""
+        token = self._link.token(value)
+        if token is not None:
+            return Step([token], _NOTHING, _NOTHING, _NOTHING, _NOTHING)
         step = Step()
         self._peer.receive(value, step)
         return self._link.tell(step)
@@ -134,7 +139,7 @@ class AcpAdapter(Adapter, Handler):
     def woke(self, key: str) -> Step:
         """A deadline, or an alarm of the turns'."""
         step = Step()
-        if not self._peer.woke(key, step) and self._link.parts is not None:
+        if not self._peer.woke(key, step) and not self._link.woke(key, step) and self._link.parts is not None:
             self._link.parts.turns.woke(key, step)
         return self._link.tell(step)
 

@@ -32,6 +32,10 @@ class Inbox:
         if len(self._kept) < MOST:
             self._kept.append((session_id, update))
 
+    def of(self, session_id: str) -> list[Any]:
+        """What is kept of a session."""
+        return [update for owner, update in self._kept if owner == session_id]
+
     def end(self, session_id: str) -> list[Any]:
         """The request was answered with ``session_id`` ("": refused): its updates. Those of others stay while another is
         being opened, and are dropped with the last."""

@@ -40,6 +40,7 @@ class Lifecycle:
         refused: Callable[[StartRefused, Step], None],
     ) -> None:
         self.context = context
+        self.replays = False  # the session was taken up in a way that has its history told
         self.stale = False  # the connection is gone: what it opens or does not open means nothing any more
         self._opened = opened
         self._refused = refused
@@ -186,6 +187,7 @@ class Lifecycle:
             if self.stale:
                 return
             if error is None:  # the result may well be null (pitfall 21)
+                self.replays = method == "session/load" or "replayFrom" in params
                 self._told(session_id, lambda step: self._opened(session_id, True, result, step), step)
             elif error.code == INVALID_PARAMS and "replayFrom" in params:
                 self._resume(session_id, step, replay=replay, again=True, otherwise=otherwise)

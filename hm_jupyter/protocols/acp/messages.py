@@ -74,6 +74,27 @@ class Messages:
             message.images += images
             out.append(MessageUpdated(message.id, role, images=list(message.images)))
 
+    def token(self, update: Any) -> TextAppended | None:
+        """``agent_message_chunk`` that goes on with the message being written: its event. None: :meth:`chunk` has to see."""
+        if type(update) is not dict or update.get("sessionUpdate") != "agent_message_chunk" or self.own.coming:
+            return None
+        block = update.get("content")
+        if type(block) is not dict or block.get("type") != "text":
+            return None
+        text, wire_id = block.get("text"), update.get("messageId")
+        if type(text) is not str or not text:
+            return None
+        if self._version == 1:
+            message = self._current
+            if message is None or message.role != "assistant" or (wire_id is not None and wire_id != message.wire_id):
+                return None
+        else:
+            message = self._known.get(("assistant", wire_id)) if type(wire_id) is str else None
+            if message is None or not message.open or not message.told:
+                return None
+        message.told = True
+        return TextAppended(message.id, text, "assistant")
+
     def whole(self, role: Role, value: dict[str, Any], out: list[Event]) -> None:
         """``agent_message``, ``agent_thought`` (v2): content left out keeps, null or ``[]`` clears, a list replaces."""
         wire_id = read.need_text(value, "messageId")

@@ -33,6 +33,11 @@ class Own:
         self._images: list[Image] = []
         self._settled = False  # it was told, or was an echo: its further pieces say nothing new
 
+    @property
+    def coming(self) -> bool:
+        """Is a message of the person's coming in?"""
+        return self._wire_id is not None
+
     def sent(self, text: str, *, told: bool = False) -> None:
         """This prompt is on its way. ``told``: whoever sends it has told that it was read."""
         self._sent.append((text, told or self._version == 1))

@@ -121,6 +121,12 @@ class Reconcile:
             else:
                 known.add(event)
 
+    def told_token(self, event: TextAppended) -> None:
+        """:meth:`told` for one piece of text."""
+        if self._names is not None:
+            self._names.translate(event)
+        self._known.text(event)
+
     def begin(self) -> None:
         """A replay begins."""
         self._replay = Told(whole=True)

@@ -17,6 +17,8 @@ from hm_jupyter.events import (
     SessionUpdated,
     StartRefused,
     TextAppended,
+    TurnEnded,
+    TurnStarted,
     UnknownReceived,
 )
 
@@ -407,3 +409,47 @@ def test_requests_before_the_handshake_are_answered_too() -> None:
     for n, method in enumerate(("session/request_permission", "fs/read_text_file", "elicitation/create")):
         talk.asks(n, method)
         assert talk.reply(n) is not None
+
+
+# ---- a history that comes late ---------------------------------------------------------------------------------------
+
+
+def test_a_history_told_after_the_answer_is_history_all_the_same() -> None:
+    """Gemini CLI answers session/load first; over HTTP the answer comes on another stream than the history."""
+    talk = Talk(resume="s1")
+    talk.hasty = False
+    talk.answers("initialize", {**V1, "agentCapabilities": {"loadSession": True}})
+    talk.answers("session/load", {})
+    assert not talk.told(SessionStarted)
+    talk.updates("user_message_chunk", content={"type": "text", "text": "before"})
+    talk.says("then")
+    talk.rings("acp:quiet")
+    told = talk.told()
+    assert [type(e) for e in told if isinstance(e, (SessionStarted, TurnStarted, TurnEnded))] == [
+        SessionStarted,
+        TurnStarted,
+        TurnEnded,
+    ]
+    assert all(e.earlier for e in told if isinstance(e, TurnStarted))
+    assert not talk.wakes
+
+
+def test_an_agent_that_never_falls_silent_is_not_waited_for_for_ever() -> None:
+    talk = Talk(resume="s1")
+    talk.hasty = False
+    talk.answers("initialize", {**V1, "agentCapabilities": {"loadSession": True}})
+    talk.answers("session/load", {})
+    talk.says("and ")
+    assert talk.wakes["acp:longest"] <= 10
+    talk.rings("acp:longest")
+    assert talk.told(SessionStarted)
+
+
+def test_a_v2_history_is_over_when_the_agent_says_how_things_stand() -> None:
+    talk = Talk(resume="s1")
+    talk.hasty = False
+    talk.answers("initialize", V2)
+    talk.updates("agent_message", messageId="m", content=[{"type": "text", "text": "before"}])
+    talk.state("idle")
+    talk.answers("session/resume", {})
+    assert talk.told(SessionStarted)
