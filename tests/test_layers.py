@@ -26,7 +26,7 @@ SANS_IO = [
         PACKAGE / name
         for name in ("session/state.py", "session/reducer.py", "transports/lines.py", "transports/sse.py")
     ),
-    *(PACKAGE / f"transports/{name}.py" for name in ("chunked", "backoff")),
+    *(PACKAGE / f"transports/{name}.py" for name in ("chunked", "backoff", "http_routes")),
     *(PACKAGE / f"{name}.py" for name in ("events", "commands", "transcript", "errors")),
 ]
 

@@ -27,7 +27,8 @@ from ..errors import AgentGone, TransportError, UsageError
 from .backoff import Backoff, Patience, retry_after
 from .base import Exit, Link, Message, Received, Transport
 from .endpoint import AUTH_HINT, Endpoint, Headers, status_words
-from .http_posts import ATTACH, Post, Posts
+from .http_posts import Posts
+from .http_routes import ATTACH, Post, Routes, fits_a_header, session_of
 from .http_streams import CONNECTION, Stream
 from .inbox import Inbox
 from .lines import MAX_LINE, encode
@@ -40,9 +41,6 @@ STREAMS = 64
 
 QUIET = 0.1
 """Seconds without a word on a session's stream after which an answer that came on another one is not early."""
-
-REMEMBERED = 10_000
-"""Requests of the agent whose session is remembered until they are answered."""
 
 
 class HttpTransport(Transport):
@@ -89,10 +87,7 @@ class HttpTransport(Transport):
         """Forget everything that belonged to a connection."""
         self.connection = ""
         self._streams: dict[str, tuple[Stream, asyncio.Task[Any]]] = {}
-        self._owners: dict[tuple[type, Any], str] = {}  # the agent's requests -> the session they came for
-        self._asked: dict[
-            str, tuple[str, str]
-        ] = {}  # ours (by the id as text: some echo another type) -> method, session
+        self._routes = Routes()
         self._down: dict[str, str] = {}  # streams that broke -> why
         self._lossy = False
         self._shown = False
@@ -154,7 +149,7 @@ class HttpTransport(Transport):
             raise AgentGone(self._reason or "The connection was closed. Start a new session.")
         if self._input_ended:
             raise AgentGone("The connection's input was closed. Start a new session.")
-        post = self._post(value, body)
+        post = self._routes.outgoing(value, body)
         if post.kind == "request" and post.method == "initialize":
             if self._state == "up":
                 await self._leave()
@@ -232,6 +227,7 @@ class HttpTransport(Transport):
                 ) as response:
                     status, body = response.status_code, await read_some(response, self.max_message)
                     connection = response.headers.get(CONNECTION, "")
+                    connection = connection if fits_a_header(connection) else ""
                     wait = retry_after(response.headers.get("retry-after"), self.wall_clock())
             except httpx.RequestError as error:
                 reason = endpoint.explain(error)
@@ -276,10 +272,11 @@ class HttpTransport(Transport):
             if isinstance(item, Message) and isinstance(item.value, dict):
                 value = item.value
                 if "id" not in value:
-                    if not session and (named := _session_of(value)) and named not in self._streams:
+                    if not session and (named := session_of(value)) and named not in self._streams:
                         self._want(named)
                 elif "method" in value:
-                    self._asked_by_agent(session, value)
+                    if named := self._routes.asked(value, session):
+                        self._want(named)
                 elif (stream := self._answered(session, value)) is not None:
                     late.append(at)
                     self._spawn(self._after(stream, item))
@@ -287,28 +284,18 @@ class HttpTransport(Transport):
             del items[at]
         self._opened().put(items)
 
-    def _asked_by_agent(self, session: str, value: dict[str, Any]) -> None:
-        """Remember for which session a request came: our answer has to name it, or is lost (measured)."""
-        named = _session_of(value) or session
-        if named:
-            while len(self._owners) >= REMEMBERED:
-                del self._owners[next(iter(self._owners))]
-            self._owners[_key(value["id"])] = named
-            self._want(named)
-
     def _answered(self, session: str, value: dict[str, Any]) -> Stream | None:
         """An answer to a request of ours. If it overtook what is on its session's own stream, that stream."""
-        method, named = self._asked.pop(str(value["id"]), ("", ""))
-        result = value.get("result")
-        if isinstance(result, dict) and isinstance(result.get("sessionId"), str) and method.startswith("session/"):
-            self._want(result["sessionId"])
-        if method in ("session/close", "session/delete") and "error" not in value:
-            self._drop(named)
+        found = self._routes.answered(value)
+        if found.brings:
+            self._want(found.brings)
+        if found.method in ("session/close", "session/delete") and "error" not in value:
+            self._drop(found.session)
             return None
-        stream = self._streams[named][0] if named in self._streams else None
-        if stream is not None and method in ATTACH:
+        stream = self._streams[found.session][0] if found.session in self._streams else None
+        if stream is not None and found.method in ATTACH:
             stream.again()
-        return stream if session != named else None
+        return stream if session != found.session else None
 
     async def _after(self, stream: Stream, item: Received) -> None:
         """Pass an answer on when nothing comes on its session's stream any more. A history is replayed there, and the
@@ -410,24 +397,6 @@ class HttpTransport(Transport):
 
     # ---- the parts -------------------------------------------------------------------------------------------------
 
-    def _post(self, value: Any, body: bytes) -> Post:
-        """What is to be known of a message to send it."""
-        if not isinstance(value, dict):
-            return Post(body, "notification", "", None, "", "")
-        method = value.get("method")
-        if not isinstance(method, str):
-            session = self._owners.pop(_key(value.get("id")), "")
-            return Post(body, "response", "", value.get("id"), session, session)
-        session = _session_of(value)
-        lane = session
-        params = value.get("params")
-        if method == "$/cancel_request" and isinstance(params, dict):
-            lane = self._asked.get(str(params.get("requestId")), ("", ""))[1]  # behind the request it is about
-        if "id" not in value:
-            return Post(body, "notification", method, None, session, lane)
-        self._asked[str(value["id"])] = (method, session)
-        return Post(body, "request", method, value["id"], session, lane)
-
     def _want(self, session: str) -> Stream | None:
         """The stream of a session, opened if it is not there; None if there are too many."""
         known = self._streams.get(session)
@@ -474,17 +443,6 @@ class HttpTransport(Transport):
         if self._inbox is None:
             raise UsageError("This transport is not open; call open() first.")
         return self._inbox
-
-
-def _session_of(value: dict[str, Any]) -> str:
-    params = value.get("params")
-    session = params.get("sessionId") if isinstance(params, dict) else None
-    return session if isinstance(session, str) and 0 < len(session) <= 1024 and session.isprintable() else ""
-
-
-def _key(rpc_id: Any) -> tuple[type, Any]:
-    """An id as a key: 1 and "1" are two."""
-    return type(rpc_id), rpc_id if isinstance(rpc_id, (int, str, float)) else repr(rpc_id)
 
 
 def _down(status: int) -> bool:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import httpx
 from pydantic_core import from_json
@@ -21,26 +20,12 @@ from ..errors import TransportError
 from .backoff import Backoff, Patience, retry_after
 from .base import BadLine, Message, Received
 from .endpoint import AUTH_HINT, status_words
+from .http_routes import ATTACH, Post
 from .http_streams import CONNECTION, SESSION, names_the_session
 from .web import Web, read_some
 
 TRIES = 5
 """Of a message that may be sent again. A request that may have arrived never is."""
-
-ATTACH = ("session/load", "session/resume", "session/fork")
-"""Requests that name a session the server may not know yet."""
-
-
-@dataclass(eq=False)
-class Post:
-    """A message on its way. ``id`` is None for notifications; ``session`` goes into the header."""
-
-    body: bytes
-    kind: Literal["request", "notification", "response"]
-    method: str
-    id: Any
-    session: str
-    lane: str
 
 
 class Desk(Protocol):

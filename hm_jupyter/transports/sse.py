@@ -142,8 +142,11 @@ class SseDecoder:
             self._data.append(value)
         elif name == b"event":
             self._type = value
-        elif name == b"id" and b"\0" not in value and len(value) <= 4096:
-            self._id = value.decode("utf-8", "replace")
+        elif name == b"id":
+            # The standard refuses NUL alone; what no header can carry back is no use either.
+            known = value.decode("utf-8", "replace")
+            if len(known) <= 1024 and known.isascii() and (known.isprintable() or not known):
+                self._id = known.strip()
         elif name == b"retry" and value.isdigit():
             self.retry = int(value[:9]) / 1000
 

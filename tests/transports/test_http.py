@@ -212,6 +212,23 @@ async def test_a_prompt_whose_post_is_not_answered_holds_up_neither_a_decision_n
             assert methods.index("session/prompt") < methods.index("session/cancel")
 
 
+async def test_a_decision_waits_for_no_other_message() -> None:
+    async with AcpServer() as server:
+
+        def never(request: Request) -> Reply | None:
+            return Reply(202, after=60) if request.method == "POST" and "method" in request.message else None
+
+        async with open_to(server, patience=replace(QUICK, taken=30.0)) as client:
+            await client.begin()
+            server.last.say({"jsonrpc": "2.0", "id": 1, "method": "ask", "params": {"sessionId": "s1"}})
+            await client.until(lambda: any(v.get("method") == "ask" for v in client.values))
+            server.on = never
+            prompt = {"jsonrpc": "2.0", "id": 9, "method": "session/prompt", "params": {"sessionId": "s1"}}
+            await client.transport.send(prompt)
+            await client.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})
+            await client.until(lambda: [r for r in server.posted() if "result" in r.message])
+
+
 async def test_the_cancel_of_a_request_does_not_overtake_it() -> None:
     async with AcpServer() as server:
 
@@ -318,6 +335,27 @@ async def test_a_message_that_is_too_large_or_no_json_is_told_and_the_stream_goe
         await client.until(lambda: isinstance(client.values[-1], dict) and client.values[-1].get("method"))
         assert client.values[-1]["params"]["text"] == "after"
         assert ["longer" in b.reason for b in client.bad] == [True, False]
+
+
+async def test_ids_that_no_header_can_carry_are_not_sent_in_one() -> None:
+    async with AcpServer() as server:
+
+        async def agent(connection: Connection, message: dict[str, Any]) -> None:
+            if message.get("method") == "session/new":
+                connection.answer(message, {"sessionId": "é\r\nX: 1"})
+            else:
+                await plain_agent(connection, message)
+
+        server.agent = agent
+        async with open_to(server) as client:
+            await client.ask("initialize")
+            answer = await client.ask("session/new")
+            server.last.raw(b'id: \xc3\xa9\x01\ndata: {"method": "x"}\n\n', "")
+            await client.until(lambda: {"method": "x"} in client.values)
+            await server.last.cut("")
+            server.on = lambda request: Reply(400, b"Missing Acp-Session-Id") if request.method == "POST" else None
+            answer = await client.ask("session/prompt", {"sessionId": answer["result"]["sessionId"]})
+            assert "(400" in answer["error"]["message"] and client.links == [] and not client.ended
 
 
 async def test_a_flood_arrives_whole_and_in_order() -> None:

@@ -302,7 +302,7 @@ async def test_a_prompt_sent_while_the_server_restarts_ends_with_the_connection_
             assert not [v for v in client.values if v.get("id") == 1]
 
 
-TEXTS = [f"{n} é😀" for n in range(40)]
+TEXTS = [f"{n} é😀" for n in range(24)]
 
 
 async def disturbed(seed: int) -> list[str]:
@@ -316,7 +316,7 @@ async def disturbed(seed: int) -> list[str]:
             connection.update(text)
             if chance.random() < 0.15:
                 connection.queue(chance.choice(["", "s1"])).put_nowait("end")
-            if n == 20:
+            if n == 12:
                 connection.say({"jsonrpc": "2.0", "id": 1, "method": "ask", "params": {"sessionId": "s1"}})
             if chance.random() < 0.3:
                 await asyncio.sleep(chance.random() * 0.01)
@@ -332,7 +332,7 @@ async def disturbed(seed: int) -> list[str]:
     async with AcpServer() as server:
         server.agent, server.on = agent, net
         server.shape = lambda data: [data[: (cut := chance.randrange(len(data)))] or data[:1], data[cut or 1 :]]
-        async with open_to(server) as client:
+        async with open_to(server, replace(QUICK, taken=2.0)) as client:
             await client.begin()
             await client.ask("session/prompt", {"sessionId": "s1"})
             told = client.texts

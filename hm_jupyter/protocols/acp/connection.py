@@ -91,7 +91,13 @@ class Connection:
     def token(self, value: Any) -> TextAppended | None:
         """The commonest message by far, on a short way: the next piece of the text being written. None: it is not that, and
         has to go the long way. (20,000 of them cost half of what they do on the long one.)"""
-        if not self.ready or self._retelling or type(value) is not dict or "id" in value or value.get("method") != "session/update":
+        if (
+            not self.ready
+            or self._retelling
+            or type(value) is not dict
+            or "id" in value
+            or value.get("method") != "session/update"
+        ):
             return None
         params = value.get("params")
         if type(params) is not dict or self.parts is None or params.get("sessionId") != self.parts.context.session_id:
