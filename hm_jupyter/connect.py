@@ -7,7 +7,6 @@ business, what is set once the session is there ``begin``'s.
 from __future__ import annotations
 
 import ssl
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -211,7 +210,7 @@ def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
     return AcpAdapter(
         cwd=_folder(launch, given["cwd"]),
         version=version,
-        client=("hm_jupyter", getattr(sys.modules[__package__], "__version__", "0")),
+        client=("hm_jupyter", __version__),
         mcp_servers=servers(given["mcp_servers"]),
         roots=_further(given),
         resume=given["session"] or "",
