@@ -27,7 +27,7 @@ SANS_IO = [
         for name in ("session/state.py", "session/reducer.py", "transports/lines.py", "transports/sse.py")
     ),
     *(PACKAGE / f"transports/{name}.py" for name in ("chunked", "backoff", "http_routes")),
-    *(PACKAGE / f"{name}.py" for name in ("events", "commands", "transcript", "errors")),
+    *(PACKAGE / f"{name}.py" for name in ("events", "commands", "forms", "transcript", "errors")),
 ]
 
 

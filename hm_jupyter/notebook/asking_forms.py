@@ -1,5 +1,5 @@
 """A form of the agent's, asked field by field with ``input()``. Everything it names was written by an agent, and is
-shown exactly. What a typed line means for a field is ``session.forms``'s business."""
+shown exactly. What a typed line means for a field is ``hm_jupyter.forms``'s business."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..commands import Answer
 from ..errors import UsageError
 from ..events import FormField
 from ..exports.safe import plain
-from ..session.forms import value_of, wants
+from ..forms import named, shown, value_of, wants
 from ..transcript import PendingQuestion
 from .show import say
 
@@ -19,10 +19,9 @@ SKIP = "/skip"
 
 def field_text(field: FormField) -> str:
     """A field in a line: its name, what it takes, whether it is needed, what is filled in."""
-    title = f" ({field.title})" if field.title not in ("", field.name) else ""
     need = ", needed" if field.required else ""
-    default = "" if field.default is None else f" [{_typed(field.default)}]"
-    return plain(f"{field.name}{title}: {wants(field)}{need}{default}", exact=True)
+    default = "" if field.default is None else f" [{shown(field.default)}]"
+    return plain(f"{named(field)}: {wants(field)}{need}{default}", exact=True)
 
 
 def ask_form(question: PendingQuestion, read: Callable[[str], str | None], still: Callable[[], bool]) -> Answer | None:
@@ -59,9 +58,3 @@ def ask_form(question: PendingQuestion, read: Callable[[str], str | None], still
 
 def _listed(field: FormField) -> list[str]:
     return [f"{i}. {c.label or c.value}" + (f"  ({c.help})" if c.help else "") for i, c in enumerate(field.choices, 1)]
-
-
-def _typed(default: Any) -> str:
-    if isinstance(default, bool):
-        return "yes" if default else "no"
-    return ", ".join(map(str, default)) if isinstance(default, list) else str(default)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from .. import commands as cmd
 from ..errors import AgentError, UsageError
 from ..events import CommandAnswered
+from ..forms import checked
 from ..transcript import PendingQuestion
 from .checks import option_of
-from .forms import checked
 from .media import attachments, compose, image_list
 from .policy import ApprovePolicy, Policy, edits_of
 from .presence import front
@@ -218,7 +218,7 @@ class AsyncCalls:
                 return cmd.Answer(request_id=request, fields=dict(fields))
             if not asked.form:
                 raise UsageError("That question is no form: answer it with a text.")
-            return cmd.Answer(request_id=request, fields=checked(asked.form, fields))
+            return cmd.Answer(request_id=request, fields=checked(asked.form, fields, defaults=True))
         if text is None:
             call_id, text = "", call_id
         return cmd.Answer(request_id=self._waiting(call_id, "question"), text=text)

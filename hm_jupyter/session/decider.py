@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from .. import commands as cmd
 from .. import events as ev
 from ..errors import HmError
+from ..forms import YES, checked
 from ..transcript import PendingApproval, PendingQuestion
-from .forms import YES, checked
 from .policy import REFUSES_ALL, Policy, Ruling
 from .runtime import beside
 from .state import pending_request
@@ -193,7 +193,7 @@ def _answer(request: PendingApproval | PendingQuestion, found: str | Mapping[str
     if (refused and (form or url)) or (url and str(found).strip().lower() not in YES):
         return cmd.Answer(request_id=request.request_id, skip=True)
     if isinstance(found, Mapping):
-        return cmd.Answer(request_id=request.request_id, fields=checked(form, found))
+        return cmd.Answer(request_id=request.request_id, fields=checked(form, found, defaults=True))
     return cmd.Answer(request_id=request.request_id, text=found)
 
 

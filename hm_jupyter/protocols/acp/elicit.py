@@ -12,8 +12,9 @@ from typing import Any
 from ...commands import Answer
 from ...errors import NotWaiting, UsageError
 from ...events import Event, FormField, NoticeRaised, QuestionRequested, QuestionResolved
-from . import forms
+from ...forms import checked, told
 from . import lenient as read
+from .forms import form_of
 from .lenient import Malformed
 
 RpcId = Any  # int, str or None
@@ -65,9 +66,9 @@ class Elicitations:
             result = {"action": "accept"}
             resolved = QuestionResolved(command.request_id, "answered", waiting.url)
         else:
-            content = forms.checked(waiting.form, _given(waiting.form, command))
+            content = checked(waiting.form, _given(waiting.form, command))
             result = {"action": "accept", "content": content}
-            resolved = QuestionResolved(command.request_id, "answered", forms.told(content, waiting.form))
+            resolved = QuestionResolved(command.request_id, "answered", told(waiting.form, content))
         del self._waiting[command.request_id]
         out.append(resolved)
         return waiting.rpc_id, result
@@ -104,7 +105,7 @@ class Elicitations:
         mode = params.get("mode")
         if mode == "form":
             schema = params.get("requestedSchema")
-            waiting.form = forms.form_of(schema)
+            waiting.form = form_of(schema)
             more = (read.text(read.fields(schema).get(name)) for name in ("title", "description"))
             message = "\n\n".join(dict.fromkeys(part for part in (message, *more) if part))
         elif mode == "url":
@@ -131,7 +132,4 @@ def _given(form: list[FormField], command: Answer) -> dict[str, Any]:
     if len(form) > 1:
         names = ", ".join(repr(made.name) for made in form)
         raise UsageError(f"This question is a form of several fields; answer with all it requires by name: {names}.")
-    only = form[0]
-    if only.kind == "multi":
-        return {only.name: [part.strip() for part in command.text.split(",") if part.strip()]}
-    return {only.name: command.text}
+    return {form[0].name: command.text}
