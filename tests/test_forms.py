@@ -112,6 +112,18 @@ def test_what_is_empty_is_left_out():
     assert checked(FORM, {"city": "Oslo", "days": "", "note": None}, defaults=True) == {"city": "Oslo"}
 
 
+def test_of_several_nobody_needs_none_is_no_answer_however_many_it_wants():
+    several = FormField("m", "multi", choices=COLOURS, min_length=2)
+    for nothing in ([], (), "", " , ", None):
+        assert checked([several], {"m": nothing}) == {}
+    with pytest.raises(UsageError, match="2"):
+        checked([several], {"m": ["r"]})
+    several.required = True
+    with pytest.raises(UsageError, match="2"):
+        checked([several], {"m": []})
+    assert checked([FormField("m", "multi", required=True, choices=COLOURS)], {"m": []}) == {"m": []}
+
+
 def test_a_field_the_form_does_not_have_is_refused_with_those_it_has():
     with pytest.raises(UsageError, match="no field 'citty'; it has 'city', 'days', 'note'"):
         checked(FORM, {"citty": "Oslo"})

@@ -117,7 +117,7 @@ function list(spec: FormField, id: string, multi: boolean, changed: () => void):
     !multi && !spec.required && row("", ["No answer"], "", !spec.choices.some((c) => chosen.has(c.value))));
   const read = () => {
     const values = inputs.filter((i) => i.checked && i.value).map((i) => spec.choices[Number(i.value)]?.value);
-    return multi ? (values.length || spec.required || spec.min_length ? values : undefined) : values[0];
+    return multi ? (values.length || spec.required ? values : undefined) : values[0];
   };
   return { node, target: node, read };
 }

@@ -75,6 +75,18 @@ describe("a form", () => {
     expect(k.commands().map(bare)).toEqual([{ type: "answer", request_id: "f1", text: "", skip: true }]);
   });
 
+  it("leaves out a choice of several that nobody needs and nobody made, however many it wants", async () => {
+    const choices = ["a", "b", "c"].map((value) => ({ value, label: value, help: "", group: "" }));
+    const k = await show(asking([{ name: "m", kind: "multi", min_length: 2, choices }, { name: "n", kind: "multi", required: true, min_length: 0, choices }]), wait);
+    button(k.root, "Answer").click();
+    expect(k.commands().map(bare)).toEqual([{ type: "answer", request_id: "f1", text: "", skip: false, fields: { n: [] } }]);
+    const other = await show(asking([{ name: "m", kind: "multi", min_length: 2, choices }]), wait);
+    control(other.root, "m").click();
+    button(other.root, "Answer").click();
+    expect(other.commands()).toEqual([]);
+    expect(frame(other.root).textContent).toContain("Choose at least 2");
+  });
+
   it("without fields asks for consent alone", async () => {
     const k = await show(asking([]), wait);
     button(k.root, "Answer").click();

@@ -46,7 +46,6 @@ def test_what_an_agent_offers_is_offered_and_decided_in_the_widget(
     form = notebook.waiting_frame(1)
     form.get_by_text("Tell me where to put it.").first.wait_for()
     form.get_by_label("Name", exact=False).first.fill("shop")
-    form.get_by_label("x", exact=True).check()
     form.get_by_role("button", name="Answer").click()
     notebook.wait_done(1, 20)
     assert "('name', 'shop')" in notebook.frozen(1).first.inner_text()
