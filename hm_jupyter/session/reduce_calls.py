@@ -20,7 +20,7 @@ from ..transcript import (
     ToolEntry,
     Transcript,
 )
-from .state import CLOSED, call_entry, new_entry_id, pending_request, running_turn, status_of, without
+from .state import CLOSED, asked, call_entry, new_entry_id, pending_request, running_turn, status_of, without
 
 
 def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:
@@ -99,7 +99,7 @@ def approval_requested(t: Transcript, e: ev.ApprovalRequested, now: float) -> li
     )  # fmt: skip
     return [
         Put(replace(known, status="pending", started=None)),
-        _pending(t, [*without(t.state.pending, e.request_id), request]),
+        _pending(t, asked(t.state.pending, request)),
     ]
 
 
@@ -142,7 +142,7 @@ def question_requested(t: Transcript, e: ev.QuestionRequested, now: float) -> li
         e.source,
         since=now,
     )
-    return [Put(entry), _pending(t, [*without(t.state.pending, e.request_id), request])]
+    return [Put(entry), _pending(t, asked(t.state.pending, request))]
 
 
 def question_resolved(t: Transcript, e: ev.QuestionResolved, now: float) -> list[Op]:

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from hm_jupyter import events as ev
 from hm_jupyter.session.reducer import reduce
+from hm_jupyter.session.state import pending_request
 from hm_jupyter.transcript import (
     Append,
     CompactionEntry,
     MessageEntry,
     NoticeEntry,
+    PendingApproval,
     Put,
     QuestionEntry,
     State,
@@ -148,6 +150,20 @@ def test_a_call_the_agent_decides_itself_never_waits():
 def test_a_result_without_a_decision_takes_the_request_down():
     t = play(STARTED, PROMPT, CALL, ASK, ev.ToolCallUpdated("k1", status="completed", output="ok"))
     assert (t.state.pending, t.state.status) == ([], "working")
+
+
+def test_of_two_requests_of_one_call_the_one_that_is_named_is_meant():
+    """The agent asks for leave to run a call, and what runs asks for a file on our side, on the same card. An id of one
+    may be the call id of another."""
+    asks = [ev.ApprovalRequested("host:7", "a", summary="ours"), ev.ApprovalRequested("a", "a", summary="theirs")]
+    for order in (asks, asks[::-1]):
+        t = play(STARTED, PROMPT, ev.TurnStarted("c1"), ev.ToolCallUpdated("a", "bash"), *order)
+        assert {p.request_id for p in t.state.pending} == {"host:7", "a"}
+        named = pending_request(t.state, "a")
+        assert isinstance(named, PendingApproval) and named.summary == "theirs"
+        play(ev.ApprovalResolved("a", "allowed", "you"), on=t)
+        assert [p.request_id for p in t.state.pending] == ["host:7"]
+        assert pending_request(t.state, "a") is t.state.pending[0], "a call id still finds what waits under it"
 
 
 def test_a_draft_and_its_call_are_one_entry():
