@@ -6,6 +6,7 @@ page is named, never fetched and never opened by us; to accept one means consent
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,7 +93,7 @@ class Elicitations:
         """``elicitation/complete``: what a page was for is done. Ids that are not known are ignored."""
         url = self._pages.pop(elicitation_id, None) if isinstance(elicitation_id, str) else None
         if url is not None:
-            out.append(NoticeRaised("The agent says that what its page was for is done.", "info", url))
+            out.append(NoticeRaised("The agent says that what its page was for is done.", "info", _where(url)))
 
     # ---- within ------------------------------------------------------------------------------------------------------
 
@@ -121,6 +122,12 @@ class Elicitations:
 
 def _request_id(rpc_id: RpcId) -> str:
     return f"e{rpc_id!r}"
+
+
+def _where(url: str) -> str:
+    """Where a page is, without what may be a secret in its address: notices are kept and exported."""
+    at = re.match(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/?#\s]*@)?([^/?#\s]*)([^?#\s]*)", url)
+    return "".join(at.groups()) if at else ""
 
 
 def _given(form: list[FormField], command: Answer) -> dict[str, Any]:

@@ -214,3 +214,26 @@ def test_a_page_is_shown_whole_and_accepting_it_is_consent() -> None:
     for unknown in ("i", "never heard of", 7, None):
         questions.complete(unknown, done)
     assert len(done) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://a.b/login?code=SECRET&x", "https://a.b/login"),
+        ("https://a.b#SECRET", "https://a.b"),
+        ("https://SECRET:SECRET@a.b/x", "https://a.b/x"),
+        ("https://a.b/x?y=https://c/?SECRET", "https://a.b/x"),
+        ("https://a.b", "https://a.b"),
+        ("data:SECRET", ""),
+        ("//a.b/SECRET", ""),
+        ("SECRET", ""),
+    ],
+)
+def test_that_a_page_is_done_is_told_without_the_codes_in_its_address(url: str, kept: str) -> None:
+    questions, out = Elicitations(1, "Scripted"), []  # type: ignore[var-annotated]
+    params = {"sessionId": "s", "mode": "url", "message": "Sign in", "elicitationId": "i", "url": url}
+    assert questions.request(5, params, out) is None
+    questions.complete("i", out)
+    notice = out[-1]
+    assert isinstance(notice, ev.NoticeRaised)
+    assert notice.detail == kept
