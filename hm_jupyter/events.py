@@ -19,6 +19,7 @@ ToolStatus = Literal[
 ]
 StopReason = Literal["end_turn", "cancelled", "max_steps", "max_tokens", "refusal", "error", "agent_exited"]
 Level = Literal["info", "warning", "error"]
+NoteWay = Literal["", "native", "denial", "next_message", "none"]
 
 
 @dataclass(slots=True)
@@ -356,7 +357,8 @@ class ApprovalRequested:
 
     ``command`` is the exact text that will run, ``cwd`` where, ``paths`` what it touches, ``diffs`` what an edit would
     change, ``rule`` what "allow for session" would allow, verbatim ("" when the call does not offer it or the agent
-    does not say), ``reason`` why it asks.
+    does not say), ``reason`` why it asks. ``deny_note`` is how a note on this one travels, where that is not as the
+    session's capability says: with either decision (native), with a denial alone, as the next message, not at all.
     """
 
     request_id: str
@@ -374,6 +376,7 @@ class ApprovalRequested:
     for_session: bool = False
     options: list[ApprovalOption] = field(default_factory=list)
     auto: bool = False
+    deny_note: NoteWay = ""
 
 
 @dataclass(slots=True)

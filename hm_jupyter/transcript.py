@@ -24,6 +24,7 @@ from .events import (
     FormField,
     Image,
     Level,
+    NoteWay,
     SlashCommand,
     StopReason,
     ToolStatus,
@@ -146,7 +147,7 @@ class ThoughtEntry:
 
 @dataclass(slots=True)
 class Decision:
-    """How an approval was decided (see :class:`hm_jupyter.events.ApprovalResolved`)."""
+    """How an approval was decided (see :class:`hm_jupyter.events.ApprovalResolved`), and how its note travels."""
 
     outcome: Literal["allowed", "denied", "withdrawn", "interrupted"]
     by: Literal["you", "policy", "agent"] = "agent"
@@ -157,6 +158,7 @@ class Decision:
     files: list[str] | None = None
     edited: list[str] | None = None
     option: str = ""
+    deny_note: NoteWay = ""
 
 
 @dataclass(slots=True)
@@ -281,6 +283,7 @@ class PendingApproval:
     options: list[ApprovalOption] = field(default_factory=list)
     since: float = 0.0
     state: Literal["waiting", "sending"] = "waiting"
+    deny_note: NoteWay = ""
 
 
 @dataclass(slots=True)

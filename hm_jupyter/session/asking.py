@@ -54,7 +54,9 @@ class Asking:
             raise Refused("failed", f"{MOST} requests wait for the person: wait until some are decided.")
         request_id = OWN + call.id
         request = self._waiting[request_id] = Request(anyio.Event())
-        self._controller.announce(ev.ApprovalRequested(request_id, card, rule=rule, for_session=bool(rule), **shown))
+        self._controller.announce(  # a refusal holds its reason, whatever the agent can read with decisions of its own
+            ev.ApprovalRequested(request_id, card, rule=rule, for_session=bool(rule), deny_note="denial", **shown)
+        )
         try:
             await request.done.wait()
         finally:

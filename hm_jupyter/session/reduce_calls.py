@@ -95,7 +95,7 @@ def approval_requested(t: Transcript, e: ev.ApprovalRequested, now: float) -> li
     request = PendingApproval(
         e.request_id, e.call_id, t.state.turn, e.tool, e.category or known.category, e.summary, e.command, e.cwd,
         list(e.paths), list(e.diffs), e.input if e.input is not None else known.input, e.rule, e.reason,
-        e.for_session, list(e.options), since=now,
+        e.for_session, list(e.options), since=now, deny_note=e.deny_note,
     )  # fmt: skip
     return [
         Put(replace(known, status="pending", started=None)),
@@ -108,8 +108,10 @@ def approval_resolved(t: Transcript, e: ev.ApprovalResolved, now: float) -> list
     ops: list[Op] = []
     known = call_entry(t, request.call_id if request else e.request_id)
     if isinstance(known, ToolEntry):
-        rule = request.rule if isinstance(request, PendingApproval) and e.for_session else ""
-        decision = Decision(e.outcome, e.by, e.via, e.note, e.for_session, rule, e.files, e.edited, e.option)
+        approval = request if isinstance(request, PendingApproval) else None
+        rule = approval.rule if approval and e.for_session else ""
+        way = approval.deny_note if approval else ""
+        decision = Decision(e.outcome, e.by, e.via, e.note, e.for_session, rule, e.files, e.edited, e.option, way)
         changes: dict[str, Any] = {"decision": decision}
         if known.status not in CLOSED:
             if e.outcome == "allowed":

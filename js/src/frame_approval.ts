@@ -11,9 +11,9 @@ import { Button, facts, Frame } from "./frame";
 import { programs, shellParts } from "./shell";
 import { icon } from "./icons";
 import { inline, plain } from "./markdown";
-import type { PendingApproval, ToolEntry } from "./model";
+import type { NoteWay, PendingApproval, ToolEntry } from "./model";
 import { type Offer, offers } from "./options";
-import { restOf } from "./words";
+import { noteWay, restOf } from "./words";
 
 /** How much of what waits (characters) is read out; the rest is read in the frame. */
 const SPOKEN = 200;
@@ -40,7 +40,7 @@ export class ApprovalFrame extends Frame {
     const whole = pending.diffs.every((d) => !d.partial && d.new !== null);
     const tickable = pending.diffs.length > 0 && whole && caps.edits === true;
     this.files = pending.diffs.map((file) => new FileBox(file, { tickable, editable: !file.partial && file.new !== null }, () => this.draw()));
-    this.noteBox = h("input", { class: "hm-in", id: uid(), placeholder: this.noteUse === "next_message" ? "Optional, for a denial" : "Optional, sent with your choice", autocomplete: "off", oninput: () => this.draw() });
+    this.noteBox = h("input", { class: "hm-in", id: uid(), placeholder: this.noteUse === "native" ? "Optional, sent with your choice" : "Optional, for a denial", autocomplete: "off", oninput: () => this.draw() });
     const lines = pending.command.replace(/\n$/, "").split("\n").length;
     this.setTitle(pending.diffs.length ? `Change ${plural(pending.diffs.length, "file")}?`
       : pending.command ? (lines > 1 ? `Run these ${lines} lines?` : "Run this command?") : "Allow this call?");
@@ -112,7 +112,7 @@ export class ApprovalFrame extends Frame {
     return parent ? parent.title || parent.name : "";
   }
 
-  private get noteUse(): "native" | "next_message" | "none" { return this.ctx.store.state.capabilities.deny_note ?? "none"; }
+  private get noteUse(): NoteWay { return noteWay(this.approval.deny_note, this.ctx.store.state.capabilities); }
 
   private summarySaysMore(p: PendingApproval): boolean {
     const flat = (s: string) => s.replace(/\s+/g, " ").trim();
@@ -137,7 +137,7 @@ export class ApprovalFrame extends Frame {
     const danger = this.hidden.length > 0;
     const after = held ? " after the cell" : "";
     const withNote = note ? " with note" : "";
-    const allowNote = this.noteUse === "next_message" ? "Allow without note" : "Allow with note";
+    const allowNote = this.noteUse === "native" ? "Allow with note" : "Allow without note";
     this.allow.words(danger ? `Allow anyway${after}` : edited && caps.edits ? `Allow with my edit${after}` : partial ? `Allow ${on.length} of ${plural(this.files.length, "file")}${after}`
       : held ? "Allow after the cell" : note ? allowNote : "Allow once");
     this.session.words(`${this.files.length ? "Allow edits for session" : "Allow for session"}${after}`);
@@ -153,7 +153,7 @@ export class ApprovalFrame extends Frame {
       o.button.off(!enabled || (!o.denies && (blocked || nothing)), blocked && !o.denies ? this.editFactsId : why);
       o.button.main(enabled && !held && o === this.first(danger || blocked ? "deny_once" : "allow_once"));
       o.button.held(held);
-      o.button.tag([o.lasts && "lasts", danger && o.allows && "anyway", o.denies ? blocked ? "with my edit" : note && "with note" : note && this.noteUse === "next_message" && "without note",
+      o.button.tag([o.lasts && "lasts", danger && o.allows && "anyway", o.denies ? blocked ? "with my edit" : note && "with note" : note && this.noteUse !== "native" && "without note",
         held && "after the cell"].filter(Boolean).join(", "));
     }
     this.drawRule(edited || partial, on.length);
@@ -225,7 +225,7 @@ export class ApprovalFrame extends Frame {
     if (button.node.disabled || button.node.hidden || !this.ready) return;
     const p = this.approval;
     const caps = this.ctx.store.state.capabilities;
-    let note = this.noteUse === "none" || (allow && this.noteUse === "next_message") ? "" : this.noteBox.value.trim();
+    let note = this.noteUse === "none" || (allow && this.noteUse !== "native") ? "" : this.noteBox.value.trim();
     let edits: { path: string; content: string }[] | null = null;
     if (allow && this.files.some((f) => !f.on || f.edited)) edits = this.files.filter((f) => f.on).map((f) => ({ path: f.file.path, content: f.content }));
     if (!allow && !caps.edits && this.files.some((f) => f.edited)) {

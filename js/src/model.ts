@@ -38,6 +38,7 @@ export interface ThoughtEntry extends Base { kind: "thought"; text: string; open
 export interface Decision {
   outcome: "allowed" | "denied" | "withdrawn" | "interrupted"; by: By; via: string; note: string; for_session: boolean;
   rule: string; files: string[] | null; edited: string[] | null; option: string;
+  deny_note?: NoteWay;
 }
 export interface ToolEntry extends Base {
   kind: "tool"; call_id: string; name: string; title: string; category: string; status: ToolStatus; input: unknown;
@@ -58,10 +59,13 @@ export interface UnknownEntry extends Base { kind: "unknown"; name: string; raw:
 export type Entry =
   | TurnEntry | UserEntry | MessageEntry | ThoughtEntry | ToolEntry | QuestionEntry | PlanEntry | CompactionEntry | NoticeEntry | UnknownEntry;
 
+/** How a note on a decision travels: with either, with a denial alone, as the next message, not at all; "": as the session's capability says. */
+export type NoteWay = "" | "native" | "denial" | "next_message" | "none";
 export interface PendingApproval {
   kind: "approval"; request_id: string; call_id: string; turn: number; tool: string; category: string; summary: string;
   command: string; cwd: string; paths: string[]; diffs: FileDiff[]; input: unknown; rule: string; reason: string;
   for_session: boolean; options: ApprovalOption[]; since: number; state: "waiting" | "sending";
+  deny_note?: NoteWay;
 }
 export interface PendingQuestion {
   kind: "question"; request_id: string; call_id: string; turn: number; text: string; choices: Choice[]; multi: boolean;

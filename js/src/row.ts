@@ -11,7 +11,7 @@ import { picture } from "./markdown";
 import type { Entry, FileDiff, ToolEntry } from "./model";
 import { within } from "./paths";
 import { OutputView } from "./output";
-import { decided, decidedSentence, objectOf, restOf, VERBS } from "./words";
+import { decided, decidedSentence, noteWay, objectOf, restOf, VERBS } from "./words";
 
 /** How an entry is drawn. `update` is called when it changed, `tick` once a second while it runs. */
 export interface EntryView {
@@ -205,7 +205,7 @@ export class ToolRow implements EntryView {
     const built = JSON.stringify([e.status, e.decision, e.diffs.length, e.images.length, text, rest, places, stoppable, this.calls > 0]);
     if (built !== this.built || !this.outputOf) {
       this.built = built;
-      const sentence = decidedSentence(e, this.ctx.store.state.capabilities.deny_note === "next_message");
+      const sentence = decidedSentence(e, noteWay(e.decision?.deny_note, this.ctx.store.state.capabilities) === "next_message");
       this.output ??= new OutputView();
       fill(into,
         stoppable && h("div", { class: "hm-acts" }, this.stop?.node, this.fate),

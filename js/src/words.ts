@@ -1,6 +1,6 @@
 /** The widget's sentences about tools and decisions. No DOM. */
 import { plural, short } from "./format";
-import type { Decision, ToolEntry } from "./model";
+import type { Capabilities, Decision, NoteWay, ToolEntry } from "./model";
 
 export const VERBS: Record<string, string> = {
   shell: "Shell", read: "Read", edit: "Edit", search: "Search", fetch: "Fetch", ask: "Ask", plan: "Plan", think: "Think", agent: "Sub-agent",
@@ -63,6 +63,9 @@ export function decided(decision: Decision, elsewhere: boolean, planned: number)
   if (outcome === "allowed") return session ? `${option ? "allowed, lasts" : "allowed for session"}${how}` : `allowed once${how}`;
   return `denied${how}`;
 }
+
+/** How a note on one decision travels: as the request said, else as the agent can. */
+export const noteWay = (own: NoteWay | undefined, can: Capabilities): NoteWay => own || can.deny_note || "none";
 
 /** The sentence below the row when there is more to say than the row does; "" when not. Agent text is not in it. */
 export function decidedSentence(entry: ToolEntry, noteLater: boolean): { lead: string; note: string; tail: string } | null {

@@ -326,6 +326,13 @@ describe("the rest of what agents tell", () => {
     await wait(50);
     expect(row(root, "pytest -q").textContent).toContain("You chose: “Always allow python -m pytest in this project”.");
     expect(row(root, "git push").textContent).toContain("You chose: “No, and tell the agent what to do instead”. Your note: I push by hand. It is sent as the next message");
+    const own = scene("acp-decided");
+    for (const e of own.start.entries) if (e.kind === "tool" && e.decision) e.decision.deny_note = "denial";
+    const { root: told } = await show(own, wait);
+    row(told, "git push").querySelector("summary")?.click();
+    await wait(50);
+    expect(row(told, "git push").textContent).toContain("Your note: I push by hand.");
+    expect(row(told, "git push").textContent).not.toContain("next message");
     expect(row(root, "Settings for").textContent).toContain("Branch: fix/join-keys\nSample rows: 500\nOverwrite: no\nChecks: Row count is unchanged, Keys are zero-padded");
     expect(row(root, "the CRM").textContent).toContain("Address: https://login.example.org/oauth?state=9f3b1c");
     expect(row(root, "the CRM").querySelector("a")).toBeNull();

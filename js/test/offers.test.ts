@@ -79,6 +79,21 @@ describe("an approval with the agent's options", () => {
     expect(k.commands().map(bare)).toEqual([{ ...sent, allow: false, option_id: "reject", note: "I push by hand" }]);
   });
 
+  it("a note on what is done on our side goes with the refusal at once, whatever the agent can read", async () => {
+    const own = () => { const s = offering([]); Object.assign(s.start.state.pending[0] as object, { deny_note: "denial" }); return s; };
+    const k = await show(own(), wait);
+    type(frame(k.root).querySelector("input.hm-in") as HTMLInputElement, "not there");
+    expect(frame(k.root).textContent).not.toContain("next message");
+    expect(named(k.root, "Deny").textContent).toContain("with note");
+    expect(named(k.root, "Allow").textContent).toContain("without note");
+    named(k.root, "Deny").click();
+    expect(k.commands().map(bare)).toEqual([{ ...sent, allow: false, note: "not there" }]);
+    const other = await show(own(), wait);
+    type(frame(other.root).querySelector("input.hm-in") as HTMLInputElement, "careful");
+    named(other.root, "Allow without").click();
+    expect(other.commands().map(bare)).toEqual([{ ...sent, allow: true }]);
+  });
+
   it("… and is not sent with what allows", async () => {
     const k = await show("acp-options", wait);
     type(frame(k.root).querySelector("input.hm-in") as HTMLInputElement, "careful");

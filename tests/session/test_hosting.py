@@ -238,9 +238,11 @@ def test_a_write_nobody_was_asked_about_shows_its_diff_and_is_asked_for(start: C
 def test_a_denied_write_is_not_made_and_the_note_goes_to_the_agent(start: Callable[..., Agent], root: Path):
     agent = start()
     call = agent.wants("write_file", path=f"{root}/sub/a.txt", content="x")
-    waiting(agent)
+    assert waiting(agent).deny_note == "denial", "it goes at once, though this agent reads no note with a decision"
     agent.session.deny(note="not there")
     assert agent.failure(call) == HostFailure("denied", "Leave was refused. not there")
+    assert [type(command) for command in agent.heard] == [cmd.Prompt], "and is no message of its own"
+    assert [card.decision.deny_note for card in cards(agent)] == ["denial"]
     assert list(root.iterdir()) == []
     assert [(card.status, card.decision.note) for card in cards(agent)] == [("denied", "not there")]
 
