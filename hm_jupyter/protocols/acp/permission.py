@@ -8,6 +8,7 @@ known here.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -27,6 +28,9 @@ _OURS = {
     "reject_always": "deny_session",
 }
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
+_CWD_ECHO = re.compile(r"\[current working directory [^\n]*?\](?=\s*(?:[(\[]|\Z))")
+"""How gemini-cli begins the words for a command, with its purpose in parentheses behind. It says nothing of why."""
+
 RpcId = Any  # int, str or None
 
 
@@ -219,7 +223,12 @@ def _words(told: dict[str, Any]) -> str:
     """What the request's content says in words: with agents that have no description this is the explanation."""
     if not isinstance(told.get("content"), list):
         return ""
-    return "\n".join(part for part in content_of(told["content"], None).parts if isinstance(part, str) and part)
+    said = "\n".join(part for part in content_of(told["content"], None).parts if isinstance(part, str) and part)
+    echo = _CWD_ECHO.match(said)
+    if echo is None:
+        return said
+    rest = said[echo.end() :].strip()
+    return rest[1:-1].strip() if rest.startswith("(") and rest.endswith(")") else rest
 
 
 def _planned(call: Call) -> list[FileDiff]:

@@ -57,6 +57,22 @@ def test_why_a_command_is_run_may_stand_in_its_input(v1: Scene) -> None:
     assert asked(v1, rawInput={"command": "ls", "description": "To see what is there"}).reason == "To see what is there"
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("[current working directory /home/me/app] (Run the scripted command)", "Run the scripted command"),
+        ("[current working directory /home/me/a [b] c] (Run it (again))", "Run it (again)"),
+        ("[current working directory /home/me/app]", ""),
+        ("[current working directory /home/me/app] (Run it) [background]", "(Run it) [background]"),
+        ("[in sub] (Run it)", "[in sub] (Run it)"),
+        ("Run it [current working directory /w]", "Run it [current working directory /w]"),
+    ],
+)
+def test_where_a_command_runs_is_no_reason_to_run_it(v1: Scene, said: str, why: str) -> None:
+    """gemini-cli's words, from a recording."""
+    assert asked(v1, content=[output(said)]).reason == why
+
+
 def test_a_call_that_was_never_announced_is_made_from_the_request_pitfall_5(v1: Scene) -> None:
     request = v1.asks(0, toolCall={"toolCallId": "c", "title": "touch x", "kind": "execute"}, options=ALL)
     call = v1.tool("c")
