@@ -1,8 +1,9 @@
 """An agent behind HTTP: ACP's Streamable HTTP transport (ACP reference 10), with connections that come back.
 
-Messages go out as POSTs (:mod:`.http_posts`) and come in on event streams (:mod:`.http_streams`), one for the connection
-and one for each session; here they are held together. Of ACP it knows what the transport itself needs: ``initialize``,
-``sessionId`` and which answers bring one. Works on the asyncio loop it is opened on.
+A connection is made and left at the door (:mod:`.http_door`). Messages go out as POSTs (:mod:`.http_posts`) and come in
+on event streams (:mod:`.http_streams`), one for the connection and one for each session; here they are held together. Of
+ACP it knows what the transport itself needs: ``initialize``, ``sessionId`` and which answers bring one. Works on the
+asyncio loop it is opened on.
 
 When a stream breaks it is opened again on the same connection, and the server delivers what it kept: ``Link("back")``,
 with a ``Link("lost")`` before it if that took more than a second. When the connection itself is gone (404, 410, a server
@@ -21,18 +22,18 @@ from typing import Any
 
 import anyio
 import httpx
-from pydantic_core import from_json
 
 from ..errors import AgentGone, TransportError, UsageError
-from .backoff import Backoff, Patience, retry_after
+from .backoff import Backoff, Patience
 from .base import Exit, Link, Message, Received, Transport
 from .endpoint import AUTH_HINT, Endpoint, Headers, status_words
+from .http_door import Door, unavailable
 from .http_posts import Posts
-from .http_routes import ATTACH, Post, Routes, fits_a_header, session_of
-from .http_streams import CONNECTION, Stream
+from .http_routes import ATTACH, Post, Routes, session_of
+from .http_streams import Stream
 from .inbox import Inbox
 from .lines import MAX_LINE, encode
-from .web import Web, read_some
+from .web import Web
 
 log = logging.getLogger("hm_jupyter")
 
@@ -108,32 +109,22 @@ class HttpTransport(Transport):
         self._linked = asyncio.Event()
         self._client = self.web.client()
         self._posts = Posts(self, self._client, self._spawn)
+        self._door = Door(self._endpoint, self.web, self._client, self.patience, self.max_message, self.wall_clock)
         try:
-            status, _ = await self._knock()
+            status, _ = await self._door.knock()
         except (httpx.RequestError, TransportError, OSError) as error:
             await self._client.aclose()
             self._state = "ended"
             if isinstance(error, TransportError):
                 raise
             raise TransportError(f"No connection to {self._endpoint.place}: {self._endpoint.explain(error)}.") from None
-        if status in (401, 407) or _down(status):
+        if status in (401, 407) or unavailable(status):
             await self._client.aclose()
             self._state = "ended"
             hint = AUTH_HINT if status in (401, 407) else "Try again later."
             raise TransportError(f"{self._endpoint.place}: {status_words(status)} ({status}). {hint}")
         self._state = "new"
         self._tasks.add(self._loop.create_task(self._watch()))
-
-    async def _knock(self) -> tuple[int, float | None]:
-        """Ask for nothing in particular; the status, and how long the server asks to wait."""
-        seconds = self.patience.connect
-        try:
-            async with self.web.request(
-                self._client, "GET", {"Accept": "application/json"}, timeout=httpx.Timeout(seconds)
-            ) as response:
-                return response.status_code, retry_after(response.headers.get("retry-after"), self.wall_clock())
-        except httpx.ReadTimeout:  # somebody is there, and has nothing to say
-            return 204, None
 
     async def receive(self) -> AsyncIterator[list[Received]]:
         """What arrives on all streams, in order of arrival; ends when the connection cannot be made again."""
@@ -194,14 +185,7 @@ class HttpTransport(Transport):
         connection = self.connection
         self._stop(self._work)
         self._begin()
-        with anyio.move_on_after(self.patience.leave):
-            try:
-                async with self.web.request(
-                    self._client, "DELETE", {CONNECTION: connection}, timeout=httpx.Timeout(self.patience.leave)
-                ):
-                    pass
-            except (httpx.HTTPError, TransportError) as error:  # it will be missed, then
-                log.debug("goodbye to %s failed: %s", self._endpoint.place, self._endpoint.explain(error))
+        await self._door.leave(connection)
 
     def fail(self, reason: str) -> None:
         """There is no way to go on: end, with this reason."""
@@ -214,44 +198,12 @@ class HttpTransport(Transport):
     # ---- initialize ------------------------------------------------------------------------------------------------
 
     async def _initialize(self, post: Post) -> None:
-        """The one POST that is answered in its response. It may be repeated: that makes another connection at worst."""
-        endpoint = self._endpoint
-        backoff = Backoff(self.patience)
-        once = self._recovery.attempts == 0  # nobody was ever connected: do not try for long
-        while True:
-            wait: float | None = None
-            try:
-                headers = {"Content-Type": "application/json", "Accept": "application/json"}
-                timeout = httpx.Timeout(None, connect=self.patience.connect, write=4 * self.patience.keepalive)
-                async with self.web.request(
-                    self._client, "POST", headers, content=post.body, timeout=timeout
-                ) as response:
-                    status, body = response.status_code, await read_some(response, self.max_message)
-                    connection = response.headers.get(CONNECTION, "")
-                    connection = connection if fits_a_header(connection) else ""
-                    wait = retry_after(response.headers.get("retry-after"), self.wall_clock())
-            except httpx.RequestError as error:
-                reason = endpoint.explain(error)
-            except TransportError as error:
-                return self.fail(str(error))
-            else:
-                value = _json_rpc(body)
-                if value is not None and (connection or "error" in value):
-                    return self._connected(connection, value)
-                text = endpoint.scrub(body[:2000].decode("utf-8", "replace"))
-                reason = f"{status_words(status)} ({status}{': ' + text if text else ''})"
-                if 200 <= status < 300:
-                    return self.fail(
-                        f"{endpoint.place} does not speak ACP: it answered initialize without {CONNECTION}."
-                    )
-                if status in (401, 403, 407):
-                    return self.fail(f"{endpoint.place}: {status_words(status)} ({status}). {AUTH_HINT}")
-                if status < 500 and status != 429:
-                    return self.fail(f"{endpoint.place}: {reason}. Is it the address of an ACP endpoint?")
-            if backoff.exhausted or (once and (backoff.attempts >= 3 or (wait or 0.0) > self.patience.connect)):
-                later = f" Try again in {wait:.0f} s." if wait else ""
-                return self.fail(f"{endpoint.place}: {reason}.{later}")
-            await asyncio.sleep(backoff.delay(wait))
+        try:
+            connection, value = await self._door.initialize(post.body, once=self._recovery.attempts == 0)
+        except TransportError as error:
+            self.fail(str(error))
+        else:
+            self._connected(connection, value)
 
     def _connected(self, connection: str, value: dict[str, Any]) -> None:
         if connection:
@@ -380,14 +332,14 @@ class HttpTransport(Transport):
                 return
             await asyncio.sleep(self._recovery.delay(wait))
             try:
-                status, wait = await self._knock()
+                status, wait = await self._door.knock()
             except httpx.RequestError as error:
                 reason, wait = self._endpoint.explain(error), None
                 continue
             except TransportError as error:
                 self.fail(str(error))
                 return
-            if not _down(status):
+            if not unavailable(status):
                 break
             reason = f"{status_words(status)} ({status})"
         self._state = "fresh"
@@ -445,16 +397,3 @@ class HttpTransport(Transport):
         if self._inbox is None:
             raise UsageError("This transport is not open; call open() first.")
         return self._inbox
-
-
-def _down(status: int) -> bool:
-    """Does this status mean that the server cannot serve now?"""
-    return status in (429, 500, 502, 503, 504) or status >= 520
-
-
-def _json_rpc(body: bytes) -> dict[str, Any] | None:
-    try:
-        value = from_json(body)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) and ("result" in value or "error" in value) else None
