@@ -20,7 +20,7 @@ from ..transcript import (
     ToolEntry,
     Transcript,
 )
-from .state import CLOSED, asked, call_entry, new_entry_id, pending_request, running_turn, status_of, without
+from .state import CLOSED, call_entry, new_entry_id, pending_request, running_turn, status_of, without
 
 
 def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:
@@ -99,7 +99,7 @@ def approval_requested(t: Transcript, e: ev.ApprovalRequested, now: float) -> li
     )  # fmt: skip
     return [
         Put(replace(known, status="pending", started=None)),
-        _pending(t, asked(t.state.pending, request)),
+        _pending(t, [*without(t.state.pending, e.request_id), request]),
     ]
 
 
@@ -120,7 +120,7 @@ def approval_resolved(t: Transcript, e: ev.ApprovalResolved, now: float) -> list
                 changes |= {"status": "denied" if e.outcome == "denied" else "interrupted", "ended": now}
         ops.append(Put(replace(known, **changes)))
     if request is not None:
-        ops.append(_pending(t, without(t.state.pending, e.request_id)))
+        ops.append(_pending(t, without(t.state.pending, request.request_id)))
     return ops
 
 
@@ -144,7 +144,7 @@ def question_requested(t: Transcript, e: ev.QuestionRequested, now: float) -> li
         e.source,
         since=now,
     )
-    return [Put(entry), _pending(t, asked(t.state.pending, request))]
+    return [Put(entry), _pending(t, [*without(t.state.pending, e.request_id), request])]
 
 
 def question_resolved(t: Transcript, e: ev.QuestionResolved, now: float) -> list[Op]:
@@ -154,7 +154,7 @@ def question_resolved(t: Transcript, e: ev.QuestionResolved, now: float) -> list
     if isinstance(known, QuestionEntry) and known.status == "waiting":
         ops.append(Put(replace(known, status=e.outcome, answer=e.answer, by=e.by, via=e.via)))
     if request is not None:
-        ops.append(_pending(t, without(t.state.pending, e.request_id)))
+        ops.append(_pending(t, without(t.state.pending, request.request_id)))
     return ops
 
 
@@ -175,9 +175,9 @@ def _question_closed(t: Transcript, known: QuestionEntry, e: ev.ToolCallUpdated)
 
 
 def _dropped(t: Transcript, call_id: str) -> list[Op]:
-    if pending_request(t.state, call_id) is None:
-        return []
-    return [_pending(t, without(t.state.pending, call_id))]
+    """The call is over, and with it what waits for a decision on it."""
+    left = [p for p in t.state.pending if p.call_id != call_id]
+    return [_pending(t, left)] if len(left) < len(t.state.pending) else []
 
 
 def _pending(t: Transcript, pending: list[Pending]) -> State:

@@ -56,9 +56,14 @@ def new_entry_id(t: Transcript, call_id: str) -> str:
 
 
 def pending_request(state: SessionState, request_id: str) -> Pending | None:
-    """What waits under that request id; else under that call id, of several the first."""
-    exact = next((p for p in state.pending if p.request_id == request_id), None)
-    return exact or next((p for p in state.pending if p.call_id == request_id), None)
+    """What waits under that request id, else under that call id.
+
+    In this order: call ids are the agent's to choose, and one that is the id of another request must not be decided with it.
+    """
+    for p in state.pending:
+        if p.request_id == request_id:
+            return p
+    return next((p for p in state.pending if p.call_id == request_id), None)
 
 
 def unread(t: Transcript, text: str) -> UserEntry | None:
@@ -90,15 +95,9 @@ def status_of(state: SessionState, *, running: bool, pending: list[Pending]) -> 
     return "starting" if not state.session_id else "ready"
 
 
-def asked(pending: list[Pending], request: Pending) -> list[Pending]:
-    """``pending`` and one more request, told anew if it was known."""
-    return [*(p for p in pending if p.request_id != request.request_id), request]
-
-
 def without(pending: list[Pending], request_id: str) -> list[Pending]:
-    """``pending`` less that request; where it is a call id, less all that wait under it."""
-    exact = any(p.request_id == request_id for p in pending)
-    return [p for p in pending if (p.request_id if exact else p.call_id) != request_id]
+    """``pending`` less one request."""
+    return [p for p in pending if p.request_id != request_id]
 
 
 def closing(t: Transcript, *, interrupted: bool, now: float) -> list[Op]:
