@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from ..events import Image
 from ..transcript import Entry, ThoughtEntry, ToolEntry
-from . import ansi, diffs, images, prose, safe, turn_words, wording
+from . import ansi, decided, diffs, images, prose, safe, turn_words, wording
 from .icons import icon
 
 HEAD, TAIL = 3, 4  # lines of a long output before and after its fold
@@ -119,7 +119,7 @@ def tool_row(tool: ToolEntry, *, times: bool = False, inner: Inner | None = None
     ``inner``: the calls of sub-agents (:attr:`.view.TurnView.inner`); they stand inside its row.
     """
     state, change, code = wording.label(tool), wording.change(tool), wording.exit_code(tool)
-    sentence = wording.decision(tool)
+    sentence = decided.decision(tool)
     text = str(tool.output)
     meta = []
     if tool.diffs:
@@ -139,7 +139,7 @@ def tool_row(tool: ToolEntry, *, times: bool = False, inner: Inner | None = None
         meta.append(wording.number(text.strip().count("\n") + 1, "line"))
     parts = [
         f'<div class="hm-decided">{safe.markup(sentence, exact=True)}</div>'
-        if sentence and wording.asked_of_person(tool)
+        if sentence and decided.asked_of_person(tool)
         else "",
         _given(tool),
         _places(tool),
@@ -148,7 +148,7 @@ def tool_row(tool: ToolEntry, *, times: bool = False, inner: Inner | None = None
         output(text) if text.strip() and not (tool.diffs and tool.status == "completed") else "",
         pictures(tool.images),
         f'<div class="hm-decided">{safe.markup(sentence, exact=True)}</div>'
-        if sentence and not wording.asked_of_person(tool)
+        if sentence and not decided.asked_of_person(tool)
         else "",
     ]
     denied = tool.status == "denied" or (tool.decision is not None and tool.decision.outcome == "denied")

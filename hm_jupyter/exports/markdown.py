@@ -23,7 +23,7 @@ from ..transcript import (
     UnknownEntry,
     UserEntry,
 )  # fmt: skip
-from . import asked, diffs, images, safe, turn_words, wording
+from . import asked, decided, diffs, images, safe, turn_words, wording
 from .requote import code, fence, line, markdown, text
 from .text import BRIEF, fold, output_lines
 from .view import Turns, TurnView, select, state_of
@@ -56,8 +56,8 @@ def _tool(tool: ToolEntry, limit: int, times: bool, embed: bool, inner: Inner) -
     target = wording.target(tool)
     shown = code(safe.one_line(target), exact=True)
     head = f"**{text(wording.verb(tool))}** {shown}".rstrip() + (f" ({text(', '.join(facts))})" if facts else "")
-    sentence = wording.decision(tool)
-    if sentence and (wording.asked_of_person(tool) or limit > BRIEF):
+    sentence = decided.decision(tool)
+    if sentence and (decided.asked_of_person(tool) or limit > BRIEF):
         head += ": " + text(safe.plain(" ".join(sentence.split()), exact=True))
     out: list[Block] = [["- " + head]]
     for call in inner.get(tool.call_id, []):

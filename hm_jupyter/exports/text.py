@@ -18,7 +18,7 @@ from ..transcript import (
     UnknownEntry,
     UserEntry,
 )  # fmt: skip
-from . import ansi, asked, images, safe, turn_words, wording
+from . import ansi, asked, decided, images, safe, turn_words, wording
 from .view import Turns, TurnView, select, state_of
 
 BRIEF = 24  # lines of an output in the text of one cell
@@ -62,8 +62,8 @@ def _tool(
     target = safe.plain(safe.one_line(wording.target(tool)), exact=True)
     head = f"{_MARKS.get(tool.status, '.')} {safe.plain(wording.verb(tool))} {target}".rstrip()
     yield head + (f"  ({', '.join(facts)})" if facts else "")
-    sentence = wording.decision(tool)
-    if sentence and (wording.asked_of_person(tool) or limit > BRIEF):
+    sentence = decided.decision(tool)
+    if sentence and (decided.asked_of_person(tool) or limit > BRIEF):
         yield from _indent(safe.plain(sentence, exact=True).split("\n"))
     command = wording.command(tool)
     if "\n" in command or len(command) > 200:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from ..events import Usage
 from ..transcript import Entry, SessionState, ThoughtEntry, ToolEntry, UserEntry
 from . import safe
+from .decided import asked_of_person
 from .view import TurnView
-from .wording import asked_of_person, cost, number, spent, tokens
+from .wording import cost, number, spent, tokens
 
 
 def headline(view: TurnView, state: SessionState, *, times: bool = False) -> list[str]:

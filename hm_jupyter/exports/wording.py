@@ -1,4 +1,4 @@
-"""The words of a finished turn, the same in html, markdown and text: verbs, facts, decisions as sentences.
+"""The words of a finished turn, the same in html, markdown and text: verbs and facts. (Decisions: :mod:`.decided`.)
 
 Plain text in, plain text out; whoever writes them down escapes them. (ui reference, "Wording" and "Frozen output".)
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..events import FileDiff
-from ..transcript import Decision, ToolEntry, to_json
+from ..transcript import ToolEntry, to_json
 from . import diffs, safe
 
 VERBS = {
@@ -139,7 +139,7 @@ def target(tool: ToolEntry) -> str:
         found = ""
     title = relative(_bare(tool.title, VERBS.get(tool.category, "")))
     if not found and title in ("", tool.name) and tool.locations:
-        return _named(tool.locations)
+        return named(tool.locations)
     if found or (title and title != tool.name):
         return found or title
     if isinstance(given, str):
@@ -205,43 +205,10 @@ def change(tool: ToolEntry) -> Change:
     return Change([diffs.unified(FileDiff(relative(d.path), d.old, d.new, d.partial)) for d in kept])
 
 
-def quoted(note: str) -> str:
-    """A note in quotation marks."""
-    return f"“{note.strip()}”"
-
-
-def _named(paths: list[str]) -> str:
+def named(paths: list[str]) -> str:
+    """Paths in a row, of many the first."""
     shown = ", ".join(relative(p) for p in paths[:10])
     return shown + (f" and {len(paths) - 10} more" if len(paths) > 10 else "")
-
-
-def _allowed(tool: ToolEntry, d: Decision) -> str:
-    who = {"you": "You allowed", "policy": "The session’s policy allowed", "agent": "The agent’s mode allowed"}[d.by]
-    if d.files is not None:
-        every = [relative(x.path) for x in tool.diffs]
-        chosen = [relative(f) for f in d.files]
-        left = [p for p in every if p not in chosen]
-        total = len(chosen) + len(left)
-        out = f"{who} {len(chosen)} of {number(total, 'file')}." if left else f"{who} {number(total, 'file')}."
-        if left:
-            out += f" Left alone: {_named(left)}."
-    else:
-        out = f"{who} it."
-    if d.option:
-        out += _chosen(d)
-    elif d.for_session:
-        out = out[:-1] + (f" for this session, by the rule {d.rule}." if d.rule else " for this session.")
-    if d.edited:
-        out += f" You edited {_named(d.edited)} first."
-    return out
-
-
-def _chosen(d: Decision) -> str:
-    """Which of the agent's options it was, in the agent's words, and that it lasts."""
-    if not d.option:
-        return ""
-    who = "It chose" if d.by == "policy" else "You chose"
-    return f" {who}: {quoted(safe.one_line(d.option))}" + (", which lasts beyond this call." if d.for_session else ".")
 
 
 def places(tool: ToolEntry) -> list[str]:
@@ -249,31 +216,3 @@ def places(tool: ToolEntry) -> list[str]:
     said, paths = target(tool), [relative(d.path) for d in tool.diffs]
     where = [relative(at) for at in tool.locations[:50]]
     return [at for at in where if at not in said and not any(at == p or at.startswith(p + ":") for p in paths)]
-
-
-def decision(tool: ToolEntry) -> str:
-    """How its approval was decided, as sentences with the note quoted; "" when none was needed."""
-    d = tool.decision
-    if d is None:
-        return ""
-    if d.outcome == "allowed":
-        out = _allowed(tool, d)
-    elif d.outcome == "denied":
-        out = {
-            "you": "You denied it",
-            "policy": "The session’s policy refused it",
-            # also for a stop while it waited, which is no rule: the note says why
-            "agent": "The agent’s rules refused it" if d.rule else "The agent refused it",
-        }[d.by]
-        return (f"{out}: {quoted(d.note)}" if d.note.strip() else out + ".") + _chosen(d)
-    elif d.outcome == "withdrawn":
-        out = "The agent withdrew its request before you decided."
-    else:
-        out = "Not decided: the turn ended first."
-    return f"{out} Note: {quoted(d.note)}" if d.note.strip() else out
-
-
-def asked_of_person(tool: ToolEntry) -> bool:
-    """Is its decision worth a sentence in the open? Not when a mode or a policy let it through."""
-    d = tool.decision
-    return d is not None and (d.outcome != "allowed" or d.by == "you" or bool(d.note.strip()))

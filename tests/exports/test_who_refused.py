@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hm_jupyter.exports import wording
+from hm_jupyter.exports import decided
 from hm_jupyter.transcript import Decision, ToolEntry
 
 
@@ -19,4 +19,4 @@ from hm_jupyter.transcript import Decision, ToolEntry
 )
 def test_a_refusal_names_who_refused(by: str, rule: str, said: str) -> None:
     decision = Decision(outcome="denied", by=by, note="why", rule=rule)  # type: ignore[arg-type]
-    assert wording.decision(ToolEntry(id="t", turn=1, call_id="c", decision=decision)) == said
+    assert decided.decision(ToolEntry(id="t", turn=1, call_id="c", decision=decision)) == said
