@@ -118,7 +118,7 @@ def approval_resolved(t: Transcript, e: ev.ApprovalResolved, now: float) -> list
                 changes |= {"status": "denied" if e.outcome == "denied" else "interrupted", "ended": now}
         ops.append(Put(replace(known, **changes)))
     if request is not None:
-        ops.append(_pending(t, without(t.state.pending, e.request_id)))
+        ops.append(_pending(t, without(t.state.pending, request.request_id)))
     return ops
 
 
@@ -152,7 +152,7 @@ def question_resolved(t: Transcript, e: ev.QuestionResolved, now: float) -> list
     if isinstance(known, QuestionEntry) and known.status == "waiting":
         ops.append(Put(replace(known, status=e.outcome, answer=e.answer, by=e.by, via=e.via)))
     if request is not None:
-        ops.append(_pending(t, without(t.state.pending, e.request_id)))
+        ops.append(_pending(t, without(t.state.pending, request.request_id)))
     return ops
 
 
@@ -173,9 +173,9 @@ def _question_closed(t: Transcript, known: QuestionEntry, e: ev.ToolCallUpdated)
 
 
 def _dropped(t: Transcript, call_id: str) -> list[Op]:
-    if pending_request(t.state, call_id) is None:
-        return []
-    return [_pending(t, without(t.state.pending, call_id))]
+    """The call is over, and with it what waits for a decision on it."""
+    left = [p for p in t.state.pending if p.call_id != call_id]
+    return [_pending(t, left)] if len(left) < len(t.state.pending) else []
 
 
 def _pending(t: Transcript, pending: list[Pending]) -> State:

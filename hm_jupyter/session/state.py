@@ -35,14 +35,11 @@ def running_turn(t: Transcript) -> TurnEntry | None:
 
 
 def call_entry(t: Transcript, call_id: str) -> ToolEntry | QuestionEntry | None:
-    """The newest tool call or question with that call id (calls of the running turn are found at once)."""
+    """The tool call or question with that call id: of the running turn, else the newest."""
     entry = t.entries.get(f"t{t.state.turn}:{call_id}")
     if isinstance(entry, (ToolEntry, QuestionEntry)) and entry.call_id == call_id:
         return entry
-    for entry in reversed(t.entries.values()):
-        if isinstance(entry, (ToolEntry, QuestionEntry)) and entry.call_id == call_id:
-            return entry
-    return None
+    return t.call(call_id)
 
 
 def new_entry_id(t: Transcript, call_id: str) -> str:
@@ -56,11 +53,14 @@ def new_entry_id(t: Transcript, call_id: str) -> str:
 
 
 def pending_request(state: SessionState, request_id: str) -> Pending | None:
-    """What waits under that request id or call id."""
+    """What waits under that request id, else under that call id.
+
+    In this order: call ids are the agent's to choose, and one that is the id of another request must not be decided with it.
+    """
     for p in state.pending:
-        if request_id in (p.request_id, p.call_id):
+        if p.request_id == request_id:
             return p
-    return None
+    return next((p for p in state.pending if p.call_id == request_id), None)
 
 
 def unread(t: Transcript, text: str) -> UserEntry | None:
@@ -69,7 +69,7 @@ def unread(t: Transcript, text: str) -> UserEntry | None:
     A prompt's wire text can differ from what was typed (attachments are written out in it), so the prompt of the
     running turn also matches without it.
     """
-    waiting = [e for e in t.entries.values() if isinstance(e, UserEntry) and e.status in ("sent", "queued")]
+    waiting = t.unread()
     for e in waiting:
         if e.text.strip() == text.strip():
             return e
@@ -94,7 +94,7 @@ def status_of(state: SessionState, *, running: bool, pending: list[Pending]) -> 
 
 def without(pending: list[Pending], request_id: str) -> list[Pending]:
     """``pending`` less one request."""
-    return [p for p in pending if request_id not in (p.request_id, p.call_id)]
+    return [p for p in pending if p.request_id != request_id]
 
 
 def closing(t: Transcript, *, interrupted: bool, now: float) -> list[Op]:
