@@ -24,6 +24,7 @@ from ..workspace.command import Command, understand
 from ..workspace.refused import Refused
 from ..workspace.roots import Roots, secret
 from ..workspace.terminals import Terminals
+from .altered import Altered
 from .asking import STOPPED, Asking
 from .at_work import AtWork
 from .cards import OWN, Cards
@@ -49,6 +50,7 @@ class Hosting:
         self._controller = controller
         self._folders = list(roots)
         self._leave = Leave()
+        self._altered = Altered()
         self._cards = Cards(controller)
         self._terminals = Terminals()
         self._calls: dict[str, anyio.CancelScope] = {}
@@ -112,8 +114,12 @@ class Hosting:
             if not event.request_id.startswith(OWN):
                 entry = self._controller.transcript.tool(event.call_id)
                 self._leave.asked(event, entry.diffs if isinstance(entry, ToolEntry) else ())
+                self._altered.asked(event)
         elif isinstance(event, ev.ToolCallUpdated):
             self._cards.saw(event)
+            notice = self._altered.saw(event)
+            if notice is not None:
+                self._controller.feed(notice)
         elif isinstance(event, ev.ApprovalResolved):
             self._leave.decided(event)
         elif isinstance(event, ev.TurnStarted):
@@ -124,6 +130,7 @@ class Hosting:
             self._stopping |= event.stop_reason == "cancelled"  # an agent may go on with it all the same
             self._work.turn_over()
             self._leave.turn_over()
+            self._altered.turn_over()
             self._asking.settle_all(told=True)  # the turn's end has taken them down already
 
     def stop(self) -> None:

@@ -6,6 +6,7 @@ page is named, never fetched and never opened by us; to accept one means consent
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,7 +99,8 @@ class Elicitations:
         """``elicitation/complete``: what a page was for is done. Ids that are not known are ignored."""
         url = self._pages.pop(elicitation_id, None) if isinstance(elicitation_id, str) else None
         if url is not None:
-            out.append(NoticeRaised("The agent says that what its page was for is done.", "info", url))
+            where = re.split(r"[?#]", url, maxsplit=1)[0]  # what follows is often a key to somebody's account
+            out.append(NoticeRaised("The agent says that what its page was for is done.", "info", where))
 
     # ---- within ------------------------------------------------------------------------------------------------------
 
