@@ -139,7 +139,7 @@ def test_an_interrupt_stops_the_turn_and_the_agent_lives_on(kernel: Kernel):
 
 
 def test_a_second_interrupt_gives_up_waiting(kernel: Kernel):
-    kernel.run(f"stubborn = [{sys.executable!r}, '-c', {STUBBORN!r}]\n%hm start stubborn --name other")
+    kernel.run(f"stubborn = [{sys.executable!r}, '-c', {STUBBORN!r}]\n%hm start stubborn --protocol hm --name other")
     start_and_see(kernel, "hm_jupyter.last is not before", "%hm go")
     started = time.monotonic()
     kernel.manager.interrupt_kernel()
@@ -184,7 +184,7 @@ def test_completion_comes_over_the_wire(kernel: Kernel):
         reply = kernel.client.complete(code, len(code), reply=True, timeout=30)
         return list(reply["content"]["matches"])
 
-    assert {"start", "steer", "state", "stop"} == set(complete("%hm st"))
+    assert {"start", "steer", "state", "stop", "stop-work"} == set(complete("%hm st"))
     assert complete("x = 1\n%hm --appr") == ["--approve"]
     assert complete("%%hm --approve ed") == ["edits"]
     assert "hm" in complete("%hm use ")

@@ -191,6 +191,8 @@ def test_an_answer_is_sent_as_the_schema_wants_it(told: dict[str, Any], given: A
         ({"type": "string", "format": "email"}, "nobody"),
         ({"type": "string", "format": "uri"}, "no uri"),
         ({"type": "string", "format": "date"}, "30.11.2026"),
+        ({"type": "string", "format": "date"}, "20261130"),
+        ({"type": "string", "format": "date"}, "2026-02-30"),
         ({"type": "string", "format": "date-time"}, "2026-11-30"),
         ({"type": "string", "format": "date-time"}, "2026-11-30T10:00:00"),
         ({"type": "number", "minimum": 1}, 0.5),
