@@ -156,6 +156,15 @@ class Calls:
         else:
             self.show(call, out)
 
+    def awaits_terminal(self, terminal: Terminal) -> bool:
+        """Is the newest call one that runs a command and shows nothing yet? Then it is about to say that it shows this."""
+        call = next(reversed(self._keys.values()), None)
+        return (
+            call is not None
+            and (call.session, call.turn, call.category) == (terminal.session, self._turn, "shell")
+            and not (call.over or call.parts)
+        )
+
     def ended(self, terminal: Terminal, out: list[Event]) -> None:
         """The terminal came to its end; its exit code is that of the call that shows it."""
         call = self._keys.get(terminal.shown_by)
