@@ -22,7 +22,7 @@ from ..transcript import ToolEntry
 from ..workspace import files
 from ..workspace.command import Command, understand
 from ..workspace.refused import Refused
-from ..workspace.roots import Roots, secret
+from ..workspace.roots import Roots, guarded, secret
 from ..workspace.terminals import Terminals
 from .altered import Altered
 from .asking import STOPPED, Asking
@@ -207,15 +207,15 @@ class Hosting:
     async def _leave_to_write(self, call: HostCall, card: str, name: str, diff: ev.FileDiff, path: Path) -> str:
         """Leave by the session's rule, or by asking; the card it is shown on."""
         own = card or self._cards.own(call)
-        guarded = secret(path) or secret(diff.path) or any(part.casefold() == ".git" for part in path.parts)
-        if self._leave.writes and not guarded:
+        careful = guarded(path) or guarded(diff.path)
+        if self._leave.writes and not careful:
             if not card:
                 self._cards.begin(own, "write_file", name, "edit", diffs=[diff])
             return own
         request = await self._asking.ask(
             call, own, tool="write_file", category="edit", summary=name, paths=[str(path)], diffs=[diff],
-            rule="" if guarded else WRITE_RULE,
-            reason="what is in a file of this name is mostly secret, or run by other programs" if guarded else "",
+            rule="" if careful else WRITE_RULE,
+            reason="what is in a file of this name is mostly secret, or run by other programs" if careful else "",
         )  # fmt: skip
         self._leave.writes |= request.for_session
         return own
