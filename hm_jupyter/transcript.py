@@ -417,7 +417,7 @@ class Transcript:
     def unread(self) -> list[UserEntry]:
         """The messages of ours the agent has not read yet, in order."""
         self._make_index()
-        found = [self.entries[entry_id] for entry_id in self._unread]
+        found = [self.entries[entry_id] for entry_id in list(self._unread)]
         return [entry for entry in found if isinstance(entry, UserEntry)]
 
     # ---- what is looked for again and again is found at once: a session may hold hundreds of thousands of entries ----
@@ -452,13 +452,15 @@ class Transcript:
             self._unread.pop(entry.id, None)
 
     def _make_index(self) -> None:
+        """Make it anew where entries came by another way. Other threads may look too: it is taken in place when it is whole,
+        and made once more where something came meanwhile."""
         if self._indexed == len(self.entries):
             return
-        self._calls.clear()
-        self._unread.clear()
-        for entry in self.entries.values():
-            self._index(entry)
-        self._indexed = len(self.entries)
+        fresh = Transcript()
+        entries = list(self.entries.values())
+        for entry in entries:
+            fresh._index(entry)
+        self._calls, self._unread, self._indexed = fresh._calls, fresh._unread, len(entries)
 
     def _of_call(self, call_id: str) -> Iterator[ToolEntry | QuestionEntry]:
         """The tool calls and questions with that call id, newest first."""
