@@ -11,6 +11,8 @@ named below, and every field is always present; an operation is ``{"op": "put", 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Literal, Union
 
@@ -385,13 +387,16 @@ class Transcript:
 
     state: SessionState = field(default_factory=SessionState)
     entries: dict[str, Entry] = field(default_factory=dict)
+    _calls: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _unread: dict[str, None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _indexed: int = field(default=0, init=False, repr=False, compare=False)
 
     def apply(self, op: Op) -> None:
         """Carry out one operation. Appending to an entry that is not there is an error of ours (``KeyError``)."""
         if type(op) is Append:
             getattr(self.entries[op.id], op.field).append(op.text)
         elif type(op) is Put:
-            self.entries[op.entry.id] = op.entry
+            self._put(op.entry)
         elif type(op) is State:
             for name, value in op.patch.items():
                 setattr(self.state, name, value)
@@ -402,11 +407,68 @@ class Transcript:
 
     def tool(self, call_id: str) -> ToolEntry | None:
         """The newest tool call with that call id."""
-        for entry in reversed(self.entries.values()):
-            if isinstance(entry, ToolEntry) and entry.call_id == call_id:
-                return entry
-        return None
+        return next((entry for entry in self._of_call(call_id) if isinstance(entry, ToolEntry)), None)
+
+    def call(self, call_id: str) -> ToolEntry | QuestionEntry | None:
+        """The newest tool call or question with that call id."""
+        return next(self._of_call(call_id), None)
 
     def turns(self) -> list[TurnEntry]:
         """The turns, in order."""
         return [e for e in self.entries.values() if isinstance(e, TurnEntry)]
+
+    def unread(self) -> list[UserEntry]:
+        """The messages of ours the agent has not read yet, in order."""
+        self._make_index()
+        found = [self.entries[entry_id] for entry_id in list(self._unread)]
+        return [entry for entry in found if isinstance(entry, UserEntry)]
+
+    # ---- what is looked for again and again is found at once: a session may hold hundreds of thousands of entries ----
+
+    def _put(self, entry: Entry) -> None:
+        known = self.entries.get(entry.id)
+        self.entries[entry.id] = entry
+        if isinstance(entry, UserEntry) and known is not None:
+            self._index_unread(entry)
+        if known is None:
+            if self._indexed == len(self.entries) - 1:
+                self._indexed += 1
+                self._index(entry)
+        elif isinstance(known, (ToolEntry, QuestionEntry)) and known.call_id != getattr(entry, "call_id", ""):
+            with suppress(KeyError, ValueError):
+                self._calls[known.call_id].remove(known.id)
+            if self._calls.get(getattr(entry, "call_id", "")):
+                self._indexed = -1  # which of them is the newest is looked up: seldom enough
+            else:
+                self._index(entry)
+
+    def _index(self, entry: Entry) -> None:
+        if isinstance(entry, (ToolEntry, QuestionEntry)):
+            self._calls.setdefault(entry.call_id, []).append(entry.id)
+        elif isinstance(entry, UserEntry):
+            self._index_unread(entry)
+
+    def _index_unread(self, entry: UserEntry) -> None:
+        if entry.status in ("sent", "queued"):
+            self._unread.setdefault(entry.id)
+        else:
+            self._unread.pop(entry.id, None)
+
+    def _make_index(self) -> None:
+        """Make it anew where entries came by another way. Other threads may look too: it is taken in place when it is whole,
+        and made once more where something came meanwhile."""
+        if self._indexed == len(self.entries):
+            return
+        fresh = Transcript()
+        entries = list(self.entries.values())
+        for entry in entries:
+            fresh._index(entry)
+        self._calls, self._unread, self._indexed = fresh._calls, fresh._unread, len(entries)
+
+    def _of_call(self, call_id: str) -> Iterator[ToolEntry | QuestionEntry]:
+        """The tool calls and questions with that call id, newest first."""
+        self._make_index()
+        for entry_id in reversed(self._calls.get(call_id, ())):
+            found = self.entries[entry_id]
+            if isinstance(found, (ToolEntry, QuestionEntry)):
+                yield found

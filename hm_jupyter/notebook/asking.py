@@ -135,8 +135,13 @@ def _approval(request: PendingApproval) -> list[str]:
 
 def option_text(option: ApprovalOption) -> str:
     """An option in the agent's words, and in ours what it amounts to where it lasts or refuses."""
-    means = {"allow_session": "allows, and lasts", "deny_once": "denies", "deny_session": "denies, and lasts"}
-    said = means.get(option.kind, "allows once")
+    means = {
+        "allow_once": "allows once",
+        "allow_session": "allows, and lasts",
+        "deny_once": "denies",
+        "deny_session": "denies, and lasts",
+    }
+    said = means.get(option.kind, "a kind not known here: what it does is the agent's to say")
     return f"{plain(option.name or option.id, exact=True)}  ({said})"
 
 

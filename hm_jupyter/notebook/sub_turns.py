@@ -82,8 +82,7 @@ def approve(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     if option := args.get("option"):
         if for_session:
             raise UsageError("Give --option or --for-session, not both.")
-        if option.isdecimal() and 1 <= int(option) <= len(request.options) and option not in _ids(request):
-            option = request.options[int(option) - 1].id
+        option = by_number(request, option)
         chosen_option = option_of(request, option)
         session.approve(request.request_id, note=args.get("note", ""), edits=edits, option=chosen_option.id)
         say(f"Decided {_called(request)}: {option_text(chosen_option)}.")
@@ -131,8 +130,17 @@ def _called(request: Pending) -> str:
     return request.call_id or request.request_id
 
 
-def _ids(request: PendingApproval) -> list[str]:
-    return [o.id for o in request.options]
+def by_number(request: PendingApproval, option: str) -> str:
+    """The id of the option with that number, as they were listed; what is no number stays. Raises ``UsageError`` where the
+    agent calls another option so: it chooses the ids and names, and a person may mean either."""
+    if not option.isdecimal() or not 1 <= int(option) <= len(request.options):
+        return option
+    numbered = request.options[int(option) - 1].id
+    if any(option in (o.id, o.name) and o.id != numbered for o in request.options):
+        raise UsageError(
+            f"{option} is the number of one option and the agent's word for another: decide it in the view."
+        )
+    return numbered
 
 
 def abort(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:

@@ -82,6 +82,25 @@ class Cards:
             and not entry.call_id.startswith(OWN)
         ]
 
+    # ---- that what was done stands in them --------------------------------------------------------------------------
+
+    def shows_command(self, card: str, command: Command) -> None:
+        """A card of the agent's that names no command, or another, is told what we run on it."""
+        entry = self._controller.transcript.tool(card)
+        if entry is None:
+            return
+        given = entry.input if isinstance(entry.input, dict) else {}
+        if not command.is_shown_by(joined(given.get("command"))):
+            told = {**given, "command": command.line, "cwd": str(command.cwd)}
+            self._controller.announce(ev.ToolCallUpdated(card, input=told))
+
+    def shows_change(self, card: str, diff: ev.FileDiff, shown_by: Callable[[list[ev.FileDiff]], bool]) -> None:
+        """… and one that shows no change of that file, or another, the change we make."""
+        entry = self._controller.transcript.tool(card)
+        if entry is not None and not shown_by(entry.diffs):
+            others = [one for one in entry.diffs if one.path != diff.path]
+            self._controller.announce(ev.ToolCallUpdated(card, diffs=[*others, diff]))
+
     # ---- of our own ------------------------------------------------------------------------------------------------
 
     def begin(self, card: str, name: str, title: str, category: str, **more: Any) -> None:

@@ -57,19 +57,24 @@ def resolve(command: cmd.Command, t: Transcript) -> cmd.Command:
 
 
 def option_of(request: Pending | None, wanted: str) -> ApprovalOption:
-    """The option of an approval by its id or name. Raises ``UsageError``; a request that is gone is ``NotWaiting``."""
+    """The option of an approval by its id or name. Raises ``UsageError``, also where it is the id of one and the name of
+    another (the agent chooses both); a request that is gone is ``NotWaiting``."""
     if not isinstance(request, PendingApproval):
         raise NotWaiting("That call does not wait for a decision (see s.pending, %hm pending).")
-    found = [o for o in request.options if wanted == o.id] or [o for o in request.options if wanted == o.name]
+    found = [o for o in request.options if wanted in (o.id, o.name)]
     if len(found) == 1:
         return found[0]
+    if found and all(o.id == wanted and o.kind == found[0].kind for o in found):
+        return found[0]  # whichever of them, the answer is the same
     offered = ", ".join(f"{o.id} ({o.name})" for o in request.options) or "none: allow or deny it"
     raise UsageError(f"{request.call_id} has no option {wanted!r}; it has {offered}.")
 
 
 def _check_option(command: cmd.Approve, t: Transcript) -> None:
     """An option must be one of the request's own, and mean what the command says: never is one read as approval."""
-    option = option_of(pending_request(t.state, command.request_id), command.option_id)
+    request = pending_request(t.state, command.request_id)
+    named = [o for o in request.options if o.id == command.option_id] if isinstance(request, PendingApproval) else []
+    option = named[0] if named else option_of(request, command.option_id)
     if option.kind.startswith("allow") != command.allow:
         means = "allows" if option.kind.startswith("allow") else "denies"
         raise UsageError(f"The option {option.id!r} {means} the call, which is not what was decided.")

@@ -242,7 +242,7 @@ class Controller:
     def _after(self, event: ev.Event) -> None:
         number = self.transcript.state.turn
         if number and number not in self.watches:
-            self._watch(number)
+            self._watch(number, event)
         self.hosting.saw(event)
         if isinstance(event, ev.CommandAnswered):
             waiter = self._waiters.get(event.command_id)
@@ -260,11 +260,17 @@ class Controller:
         elif isinstance(event, (ev.ApprovalRequested, ev.QuestionRequested)):
             self.decider.requested(event.request_id)
 
-    def _watch(self, number: int) -> None:
-        """A turn began. One that a waiting message began, as the one before it ended, is decided as that one was."""
+    def _watch(self, number: int, event: ev.Event) -> None:
+        """A turn began. One that a waiting message began, as the one before it ended, is decided as that one was. One that
+        nobody asked for is decided by the session's policy; if nobody was there before, nobody is now."""
         before = self.watches.get(number - 1)
         follows = before is not None and not before.done.is_set()
-        options = self._next_options or (before.options if before is not None and follows else TurnOptions())
+        unasked = isinstance(event, ev.TurnStarted) and not event.command_id and not self.transcript.unread()
+        options = self._next_options or TurnOptions()
+        if before is not None and self._next_options is None and unasked:
+            options = TurnOptions(unattended=before.options.unattended)
+        elif before is not None and self._next_options is None and follows:
+            options = before.options
         self._next_options = None
         watch = self.watches[number] = Watch(number, options)
         if before is not None and follows:

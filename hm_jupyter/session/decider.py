@@ -17,7 +17,7 @@ from ..forms import YES, checked
 from ..transcript import PendingApproval, PendingQuestion
 from .policy import REFUSES_ALL, Policy, Ruling
 from .runtime import beside
-from .state import pending_request
+from .state import pending_request, running_turn
 
 if TYPE_CHECKING:
     from .controller import Controller
@@ -64,8 +64,9 @@ class Decider:
 
     def _policies(self) -> list[Policy]:
         options = self._controller.options_now()
-        policies = [options.policy or self.policy]
-        alone = options.alone or self.alone
+        over = running_turn(self._controller.transcript) is None  # what a turn's own policy is for ends with it
+        policies = [self.policy if over else options.policy or self.policy]
+        alone = self.alone if over else options.alone or self.alone
         if options.unattended and alone is not None:
             policies.append(alone)
         return policies

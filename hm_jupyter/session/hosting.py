@@ -22,12 +22,13 @@ from ..transcript import ToolEntry
 from ..workspace import files
 from ..workspace.command import Command, understand
 from ..workspace.refused import Refused
-from ..workspace.roots import Roots, secret
+from ..workspace.roots import Roots, guarded, secret
 from ..workspace.terminals import Terminals
+from .altered import Altered
 from .asking import STOPPED, Asking
 from .at_work import AtWork
 from .cards import OWN, Cards
-from .leave import COMMAND_RULE, WRITE_RULE, Leave
+from .leave import COMMAND_RULE, WRITE_RULE, Leave, leads_to
 from .runtime import beside
 from .state import running_turn
 
@@ -49,6 +50,7 @@ class Hosting:
         self._controller = controller
         self._folders = list(roots)
         self._leave = Leave()
+        self._altered = Altered()
         self._cards = Cards(controller)
         self._terminals = Terminals()
         self._calls: dict[str, anyio.CancelScope] = {}
@@ -112,8 +114,12 @@ class Hosting:
             if not event.request_id.startswith(OWN):
                 entry = self._controller.transcript.tool(event.call_id)
                 self._leave.asked(event, entry.diffs if isinstance(entry, ToolEntry) else ())
+                self._altered.asked(event)
         elif isinstance(event, ev.ToolCallUpdated):
             self._cards.saw(event)
+            notice = self._altered.saw(event)
+            if notice is not None:
+                self._controller.feed(notice)
         elif isinstance(event, ev.ApprovalResolved):
             self._leave.decided(event)
         elif isinstance(event, ev.TurnStarted):
@@ -124,6 +130,7 @@ class Hosting:
             self._stopping |= event.stop_reason == "cancelled"  # an agent may go on with it all the same
             self._work.turn_over()
             self._leave.turn_over()
+            self._altered.turn_over()
             self._asking.settle_all(told=True)  # the turn's end has taken them down already
 
     def stop(self) -> None:
@@ -186,24 +193,29 @@ class Hosting:
         shown = self._leave.for_write(path, before, content, places.get)
         card = self._cards.now(shown.call_id) if shown else self._cards.of_edit(path, places.get)
         diff = ev.FileDiff(str(call.args["path"]), before, content)
+
+        def mine(diffs: Iterable[ev.FileDiff]) -> list[ev.FileDiff]:
+            return [one for one in diffs if one.path == diff.path or places.get(one.path) == path]
+
         if shown is None:
             card = await self._leave_to_write(call, card, roots.name(path), diff, path)
         self._refuse_when_stopping()
+        self._cards.shows_change(self._cards.now(card), diff, lambda diffs: leads_to(mine(diffs), before, content))
         await self._reported(call, files.write, path, content, before)
         return {}
 
     async def _leave_to_write(self, call: HostCall, card: str, name: str, diff: ev.FileDiff, path: Path) -> str:
         """Leave by the session's rule, or by asking; the card it is shown on."""
         own = card or self._cards.own(call)
-        guarded = secret(path) or secret(diff.path) or ".git" in path.parts
-        if self._leave.writes and not guarded:
+        careful = guarded(path) or guarded(diff.path)
+        if self._leave.writes and not careful:
             if not card:
                 self._cards.begin(own, "write_file", name, "edit", diffs=[diff])
             return own
         request = await self._asking.ask(
             call, own, tool="write_file", category="edit", summary=name, paths=[str(path)], diffs=[diff],
-            rule="" if guarded else WRITE_RULE,
-            reason="what is in a file of this name is mostly secret, or run by other programs" if guarded else "",
+            rule="" if careful else WRITE_RULE,
+            reason="what is in a file of this name is mostly secret, or run by other programs" if careful else "",
         )  # fmt: skip
         self._leave.writes |= request.for_session
         return own
@@ -233,6 +245,7 @@ class Hosting:
             card = self._cards.own(call)
             told = {"command": command.line, "cwd": str(command.cwd)}
             self._cards.begin(card, "terminal", command.line, "shell", input=told)
+        self._cards.shows_command(card, command)
         terminal_id = str(call.args.get("terminal_id") or call.id)
         try:
             process = await self._terminals.create(terminal_id, command)
@@ -247,12 +260,13 @@ class Hosting:
     async def _leave_to_run(self, call: HostCall, card: str, command: Command) -> str:
         """Ask for leave; the card it is shown on."""
         card = card or self._cards.own(call)
-        risky = ", ".join(f"{name}={_told(name, command.env[name])}" for name in command.risky)
+        given = {name: _told(name, command.env[name]) for name in command.risky}
+        risky = ", ".join(f"{name}={value}" for name, value in given.items())
         request = await self._asking.ask(
             call, card, tool="terminal", category="shell", summary=command.line, command=command.line,
-            cwd=str(command.cwd), input={"command": command.line, "cwd": str(command.cwd)},
+            cwd=str(command.cwd), input={"command": command.line, "cwd": str(command.cwd), **({"env": given} if given else {})},
             rule="" if risky else COMMAND_RULE,
-            reason=f"it is given variables that can change what the line does: {risky}" if risky else "",
+            reason=f"it is given variables that may change what the line does: {risky}" if risky else "",
         )  # fmt: skip
         if request.for_session:
             self._leave.keep_command(command)
@@ -294,8 +308,8 @@ def _folders(names: Iterable[str]) -> dict[str, Path]:
 
 
 def _told(name: str, value: str) -> str:
-    """A variable's value for people, unless it is a secret."""
-    return "…" if re.search("TOKEN|SECRET|KEY|PASS", name, re.IGNORECASE) else repr(value[:200])
+    """A variable's value for people, whole, unless it is a secret (and not the program that asks for one)."""
+    return "…" if re.search("(_|^)(TOKEN|SECRET|KEY|PASSWORD)$", name, re.IGNORECASE) else repr(value)
 
 
 def _terminal(call: HostCall) -> str:

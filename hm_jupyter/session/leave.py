@@ -118,7 +118,7 @@ class Leave:
         for shown in self._allowed:
             diffs = [diff for diff in shown.diffs if locate(diff.path) == path]
             if diffs:
-                if content == before or _leads_to(diffs, before, content):
+                if content == before or leads_to(diffs, before, content):
                     return shown
             elif shown.diffs or str(path) in shown.used:
                 continue
@@ -128,7 +128,7 @@ class Leave:
         return None
 
 
-def _leads_to(diffs: Sequence[FileDiff], before: str | None, content: str) -> bool:
+def leads_to(diffs: Sequence[FileDiff], before: str | None, content: str) -> bool:
     """Do these changes, as a person read them, make ``content`` of ``before``?"""
     if len(diffs) == 1 and not diffs[0].partial and diffs[0].new == content:
         # Some agents never say what the file was (claude-code-acp, fast-agent); then its whole new text was shown.

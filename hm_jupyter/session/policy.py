@@ -13,6 +13,7 @@ from typing import Any, Union
 from ..commands import FileEdit
 from ..errors import UsageError
 from ..transcript import PendingApproval, PendingQuestion
+from ..workspace.roots import guarded
 
 WORDS = ("ask", "edits", "all", "deny")
 REFUSES_ALL = "The policy for this session refuses every call that needs leave."
@@ -33,15 +34,22 @@ class Ruling:
     edits: list[FileEdit] | None = None
 
 
+def _plain_edit(request: PendingApproval) -> bool:
+    """An edit, and none of a file that no rule for edits in general is for."""
+    return request.category == "edit" and not any(
+        map(guarded, (*request.paths, *(diff.path for diff in request.diffs)))
+    )
+
+
 @dataclass
 class Policy:
     """What is decided without a person.
 
-    ``approve``: ``"ask"`` leaves every call to the person, ``"edits"`` allows file edits, ``"all"`` everything,
-    ``"deny"`` nothing; a function gets the :class:`~hm_jupyter.transcript.PendingApproval` and returns a verdict; a
-    sequence holds verdicts for the calls to come, in order. A verdict is True, False, ``"allow"``, ``"deny"``, None
-    (ask), or a mapping with ``allow`` and optionally ``note``, ``for_session``, ``files`` (the paths to apply) or
-    ``edits`` (``{path: content}``).
+    ``approve``: ``"ask"`` leaves every call to the person, ``"edits"`` allows file edits (but of files that mostly hold
+    secrets, and in ``.git``, where hooks are), ``"all"`` everything, ``"deny"`` nothing; a function gets the
+    :class:`~hm_jupyter.transcript.PendingApproval` and returns a verdict; a sequence holds verdicts for the calls to come,
+    in order. A verdict is True, False, ``"allow"``, ``"deny"``, None (ask), or a mapping with ``allow`` and optionally
+    ``note``, ``for_session``, ``files`` (the paths to apply) or ``edits`` (``{path: content}``).
 
     ``answers``: answers to questions: a mapping of regular expressions (searched in the question) to answers, a
     sequence of answers to come, or a function. The answer to a form is a mapping of its fields.
@@ -78,7 +86,7 @@ class Policy:
     def rule(self, request: PendingApproval) -> Ruling | None:
         """The decision on ``request``; None leaves it to the person. Raises ``UsageError`` for no verdict."""
         if isinstance(self.approve, str):
-            if self.approve == "all" or (self.approve == "edits" and request.category == "edit"):
+            if self.approve == "all" or (self.approve == "edits" and _plain_edit(request)):
                 return Ruling(True)
             if self.approve == "deny":
                 return Ruling(False, REFUSES_ALL)

@@ -136,10 +136,8 @@ def _message_sent(t: Transcript, e: ev.MessageSent, now: float) -> list[Op]:
 def _messages_dropped(t: Transcript, e: ev.MessagesDropped, now: float) -> list[Op]:
     return [
         Put(replace(entry, status="dropped"))
-        for entry in t.entries.values()
-        if isinstance(entry, UserEntry)
-        and entry.status in ("sent", "queued")
-        and (entry.delivery != "prompt" if e.command_ids is None else entry.id[2:] in e.command_ids)
+        for entry in t.unread()
+        if (entry.delivery != "prompt" if e.command_ids is None else entry.id[2:] in e.command_ids)
     ]
 
 

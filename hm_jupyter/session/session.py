@@ -264,7 +264,11 @@ class Session(AsyncCalls, AgentCalls):
     def _waiting(self, call_id: str, kind: str) -> str:
         """The request meant by ``call_id``; "" means the only one of its kind that waits."""
         if call_id:
-            return call_id
+            named = [p for p in self.pending if call_id in (p.request_id, p.call_id)]
+            if len(named) > 1:
+                ids = ", ".join(p.request_id for p in named)
+                raise UsageError(f"{len(named)} requests wait under {call_id!r}: say which, by request id: {ids}.")
+            return named[0].request_id if named else call_id
         waiting = [p for p in self.pending if p.TAG[1] == kind and p.state == "waiting"]
         if len(waiting) == 1:
             return waiting[0].request_id

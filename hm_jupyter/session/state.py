@@ -35,14 +35,11 @@ def running_turn(t: Transcript) -> TurnEntry | None:
 
 
 def call_entry(t: Transcript, call_id: str) -> ToolEntry | QuestionEntry | None:
-    """The newest tool call or question with that call id (calls of the running turn are found at once)."""
+    """The tool call or question with that call id: of the running turn, else the newest."""
     entry = t.entries.get(f"t{t.state.turn}:{call_id}")
     if isinstance(entry, (ToolEntry, QuestionEntry)) and entry.call_id == call_id:
         return entry
-    for entry in reversed(t.entries.values()):
-        if isinstance(entry, (ToolEntry, QuestionEntry)) and entry.call_id == call_id:
-            return entry
-    return None
+    return t.call(call_id)
 
 
 def new_entry_id(t: Transcript, call_id: str) -> str:
@@ -72,7 +69,7 @@ def unread(t: Transcript, text: str) -> UserEntry | None:
     A prompt's wire text can differ from what was typed (attachments are written out in it), so the prompt of the
     running turn also matches without it.
     """
-    waiting = [e for e in t.entries.values() if isinstance(e, UserEntry) and e.status in ("sent", "queued")]
+    waiting = t.unread()
     for e in waiting:
         if e.text.strip() == text.strip():
             return e

@@ -23,17 +23,22 @@ SHELL = "/bin/sh"
 
 _SHELLS = {f"{folder}{name}" for folder in ("", "/bin/", "/usr/bin/") for name in ("sh", "bash", "zsh", "dash")}
 _BY_SHELL = re.compile(r"[$`\\*?\[\]{}~;&|<>()#!\n=]")
-_CHANGES_COMMANDS = re.compile(
-    r"PATH|IFS|ENV|BASH_ENV|BASH_FUNC_.*|SHELL|SHELLOPTS|CDPATH|HOME|LD_.*|DYLD_.*|GIT_.*|PYTHON.*|NODE_.*|NPM_.*|npm_.*"
-    r"|PERL.*|RUBY.*|JAVA_.*|JDK_.*|PIP_.*|UV_.*|EDITOR|VISUAL|PAGER|.*_PAGER|.*PRELOAD.*|SSH_.*|MAKEFLAGS|CC|CXX"
+# A list of what changes commands would never be whole: make, tar, rg, zsh and a thousand others have theirs.
+_HARMLESS = re.compile(
+    r"CI|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CLICOLOR(_FORCE)?|COLUMNS|LINES|LANG|LANGUAGE|LC_[A-Z]+|TZ|DEBIAN_FRONTEND"
+    r"|AGENT|AI_AGENT|[A-Z]+_CLI|CLAUDE_?CODE(_[A-Z]+)?|OPENCODE|QWEN_CODE|GOOSE_TERMINAL"
 )
+_PLAIN = re.compile(r"[\w.:@+,=-]{0,60}", re.ASCII)  # no path, nothing a shell reads
+_SWITCHES = re.compile(r"GIT_TERMINAL_PROMPT|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PIP_NO_INPUT|UV_NO_PROGRESS")
+_PAGERS = re.compile(r"PAGER|GIT_PAGER|MANPAGER|GH_PAGER|SYSTEMD_PAGER")
 
 
 @dataclass(frozen=True)
 class Command:
     """``line`` is what a person reads: the shell line, or program and arguments, quoted. ``argv`` is what is executed.
 
-    ``env`` is laid over ours, ``risky`` are the names in it that can make the line do something else than it says.
+    ``env`` is laid over ours, ``risky`` are the names in it that may make the line do something else than it says: all but
+    those that are known not to.
     """
 
     line: str
@@ -120,10 +125,18 @@ def understand(roots: Roots, args: dict[str, Any]) -> Command:
         raise Refused("invalid", "The command holds a NUL character or a lone surrogate.")
     argv = (command, *words) if words else (SHELL, "-c", command)
     cwd = roots.cwd if args.get("cwd") is None else roots.locate(args["cwd"])
-    risky = tuple(sorted(name for name in env if _CHANGES_COMMANDS.fullmatch(name)))
+    risky = tuple(sorted(name for name, value in env.items() if not _harmless(name, value)))
     return Command(
         shlex.join(argv) if words else command, argv, cwd, dict(env), _limit(args.get("output_limit")), risky
     )
+
+
+def _harmless(name: str, value: str) -> bool:
+    if _PAGERS.fullmatch(name):
+        return value in ("", "cat")
+    if _SWITCHES.fullmatch(name):
+        return value in ("", "0", "1", "true", "false")
+    return bool(_HARMLESS.fullmatch(name) and _PLAIN.fullmatch(value))
 
 
 def _limit(value: Any) -> int:

@@ -68,3 +68,9 @@ def secret(path: str | Path) -> bool:
     if any(part.lower() in _SECRET_FOLDERS for part in path.parts[:-1]):
         return True
     return bool(_SECRET_FILE.fullmatch(path.name)) and not _HARMLESS.fullmatch(path.name)
+
+
+def guarded(path: str | Path) -> bool:
+    """Whether what is in a file of that name is mostly secret, or run by other programs (hooks, in ``.git``): no rule for
+    edits in general allows to write it."""
+    return secret(path) or any(part.casefold() == ".git" for part in Path(path).parts)

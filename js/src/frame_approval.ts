@@ -153,7 +153,7 @@ export class ApprovalFrame extends Frame {
       o.button.off(!enabled || (!o.denies && (blocked || nothing)), blocked && !o.denies ? this.editFactsId : why);
       o.button.main(enabled && !held && o === this.first(danger || blocked ? "deny_once" : "allow_once"));
       o.button.held(held);
-      o.button.tag([o.lasts && "lasts", danger && o.allows && "anyway", o.denies ? blocked ? "with my edit" : note && "with note" : note && this.noteUse !== "native" && "without note",
+      o.button.tag([o.lasts && "lasts", !o.allows && !o.denies && "effect not known", danger && o.allows && "anyway", o.denies ? blocked ? "with my edit" : note && "with note" : note && this.noteUse !== "native" && "without note",
         held && "after the cell"].filter(Boolean).join(", "));
     }
     this.drawRule(edited || partial, on.length);

@@ -25,7 +25,7 @@ describe("an approval with the agent's options", () => {
     const { root } = await show("acp-options", wait);
     expect(buttons(root).map((b) => b.textContent)).toEqual([
       "Allow: YesY", "Allow: Yes, and judge later calls by their risk", "Allow: Always allow python -m pytest in this projectlasts",
-      "Try in a sandbox first", "Deny: No, and tell the agent what to do insteadN", "Deny: Neverlasts",
+      "Try in a sandbox firsteffect not known", "Deny: No, and tell the agent what to do insteadN", "Deny: Neverlasts",
     ]);
     expect(frame(root).textContent).toContain("holds beyond this call, and may outlive this session");
   });
@@ -55,6 +55,11 @@ describe("an approval with the agent's options", () => {
     const k = await show(offering([{ id: "a", name: "Always", kind: "allow_session" }, { id: "n", name: "Never", kind: "deny_session" }]), wait);
     for (const key of ["y", "s", "n"]) press(frame(k.root), key);
     expect(k.commands()).toEqual([]);
+  });
+
+  it("one of a kind we do not know does not pass for a denial, whatever its name", async () => {
+    const k = await show(offering([{ id: "x", name: "Deny: No", kind: "allow_everything" as "deny_once" }, { id: "n", name: "No", kind: "deny_once" }]), wait);
+    expect(buttons(k.root).map((b) => b.textContent)).toEqual(["Deny: Noeffect not known", "Deny: NoN"]);
   });
 
   it("one can say no where the agent offers no such option", async () => {

@@ -353,7 +353,7 @@ def test_every_write_may_be_allowed_for_the_session_but_not_where_secrets_or_hoo
     assert agent.got(agent.wants("write_file", path=f"{root}/b", content="2")) == {}
     assert [(c.status, c.title) for c in cards(agent)] == [("completed", "a"), ("completed", "b")]
     assert cards(agent)[0].decision.rule == WRITE_RULE
-    for path in (".env", ".git/hooks/pre-commit"):
+    for path in (".env", ".git/hooks/pre-commit", ".GIT/config"):
         call = agent.wants("write_file", path=f"{root}/{path}", content="x")
         assert waiting(agent).rule == ""
         agent.session.deny()
@@ -466,6 +466,45 @@ def test_another_command_than_the_allowed_one_is_asked_for(start: Callable[..., 
     assert ("/evil" in request.reason, request.for_session) == (what == "environment", what != "environment")
     agent.session.deny()
     assert agent.failure(call).kind == "denied"
+
+
+def test_what_variables_hold_is_shown_whole_and_of_a_secret_that_it_is_there(start: Callable[..., Agent]):
+    agent = start()
+    long = "x" * 500 + "; rm -r ~"
+    call = agent.runs(
+        "git status", env={"GIT_SSH_COMMAND": long, "GIT_ASKPASS": "./evil", "MY_TOKEN": "hush", "CI": "1"}
+    )
+    request = waiting(agent)
+    assert long in request.reason and "./evil" in request.reason and "hush" not in str(to_json(request))
+    assert request.input["env"] == {"GIT_ASKPASS": "'./evil'", "GIT_SSH_COMMAND": repr(long), "MY_TOKEN": "…"}
+    agent.session.deny()
+    assert agent.failure(call).kind == "denied"
+
+
+def test_a_card_that_names_no_command_or_another_says_in_the_end_what_ran(start: Callable[..., Agent]):
+    agent = start("all")
+    agent.says(ev.ToolCallUpdated("quiet", "shell", "List files", "shell", "running"))
+    agent.got(agent.runs("echo quiet"))
+    agent.says(ev.ToolCallUpdated("quiet", status="completed"))
+    agent.says(ev.ToolCallUpdated("liar", "shell", "ls", "shell", "running", input={"command": "ls", "why": "to see"}))
+    agent.got(agent.runs("echo liar", terminal="t2", call_id="liar"))
+    assert [card.input["command"] for card in cards(agent)] == ["echo quiet", "echo liar"]
+    assert cards(agent)[1].input["why"] == "to see"
+
+
+def test_a_card_that_shows_no_change_or_another_shows_the_one_that_was_made(start: Callable[..., Agent], root: Path):
+    agent = start()
+    first = agent.wants("write_file", path=f"{root}/first", content="1")
+    waiting(agent)
+    agent.session.approve(for_session=True)
+    agent.got(first)
+    for name, shown in (("silent", []), ("liar", [ev.FileDiff(f"{root}/liar", None, "nice")])):
+        told = ev.ToolCallUpdated(name, "edit", name, "edit", "running", diffs=shown, locations=[f"{root}/{name}"])
+        agent.says(told)
+        agent.got(agent.wants("write_file", path=f"{root}/{name}", content="evil"))
+        agent.says(ev.ToolCallUpdated(name, status="completed"))
+    shown = {card.call_id: [(diff.path, diff.new) for diff in card.diffs] for card in cards(agent)}
+    assert (shown["silent"], shown["liar"]) == ([(f"{root}/silent", "evil")], [(f"{root}/liar", "evil")])
 
 
 def test_a_command_allowed_for_the_session_is_that_command_only(start: Callable[..., Agent]):

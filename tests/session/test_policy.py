@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hm_jupyter.errors import UsageError
@@ -22,6 +24,18 @@ EDIT = PendingApproval(
 def test_the_four_words(policy: str, shell: bool | None, edit: bool | None):
     rulings = [Policy(policy).rule(r) for r in (SHELL, EDIT)]
     assert [r and r.allow for r in rulings] == [shell, edit]
+
+
+@pytest.mark.parametrize(
+    "path", [".env", "/w/.git/hooks/pre-commit", "sub/.GIT/config", "id_rsa", "/home/me/.ssh/config"]
+)
+@pytest.mark.parametrize("how", ["diff", "path"])
+def test_edits_is_not_for_secrets_and_hooks(path: str, how: str):
+    diffs = [*EDIT.diffs, FileDiff(path, None, "x")] if how == "diff" else []
+    request = replace(EDIT, diffs=diffs, paths=[path] if how == "path" else [])
+    assert Policy("edits").rule(request) is None
+    assert Policy("all").rule(request).allow
+    assert Policy("edits").rule(replace(request, diffs=EDIT.diffs, paths=[".gitignore", ".env.example"])).allow
 
 
 def test_another_word_is_an_error_that_names_the_four():

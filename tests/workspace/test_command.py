@@ -52,9 +52,33 @@ def test_another_line_is_another(tmp_path: Path, text: str) -> None:
     assert not made(tmp_path, "echo hi").is_shown_by(text)
 
 
-def test_variables_that_can_change_what_a_line_does_are_named(tmp_path: Path) -> None:
-    env = {"PATH": "/x", "LD_PRELOAD": "y", "CLAUDECODE": "1", "npm_config_registry": "z", "LANG": "C"}
-    assert made(tmp_path, "ls", env=env).risky == ("LD_PRELOAD", "PATH", "npm_config_registry")
+HARMLESS = {"CI": "1", "CLAUDECODE": "1", "GEMINI_CLI": "1", "LANG": "C.UTF-8", "TERM": "xterm-256color", "PAGER": "cat",
+            "GIT_PAGER": "", "GIT_TERMINAL_PROMPT": "0", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}  # fmt: skip
+RISKY = {"PATH": "/x", "LD_PRELOAD": "1", "npm_config_registry": "z", "MAKEFILES": "x", "PYTEST_ADDOPTS": "-p evil",
+         "XDG_CONFIG_HOME": ".x", "ZDOTDIR": ".", "_JAVA_OPTIONS": "-javaagent:x", "TAR_OPTIONS": "--to-command=x",
+         "RIPGREP_CONFIG_PATH": "x", "GCONV_PATH": ".", "OPENSSL_CONF": "x", "LESSOPEN": "|x", "RUSTC_WRAPPER": "x",
+         "PROMPT_COMMAND": "x", "DOCKER_HOST": "x", "HTTPS_PROXY": "x", "FOO": "1", "path": "x"}  # fmt: skip
+
+
+def test_variables_are_named_but_for_those_known_not_to_change_what_a_line_does(tmp_path: Path) -> None:
+    assert made(tmp_path, "ls", env={**HARMLESS, **RISKY}).risky == tuple(sorted(RISKY))
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"PAGER": "sh -c x"},
+        {"TERM": "../x"},
+        {"LANG": "$(x)"},
+        {"GIT_TERMINAL_PROMPT": "x"},
+        {"CI": "a b"},
+        {"TZ": ":/etc/x"},
+    ],
+)
+def test_a_harmless_name_with_a_value_that_is_more_than_a_word_is_named_too(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    assert made(tmp_path, "ls", env=env).risky == tuple(env)
 
 
 @pytest.mark.parametrize(

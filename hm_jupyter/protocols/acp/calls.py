@@ -7,6 +7,7 @@ person decides about a call is :mod:`.permission`; messages and turns are not kn
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,15 @@ from . import raw_output
 from .call import CLOSED, Call, Content, category_of, content_of, locations_of, status_of
 from .lenient import KEEP
 from .terminals import Terminal, Terminals
+
+_NOT_THEIRS = re.compile(r"""host:.*|[pe](?:-?[\d.]+|['"].*|None|True|False)(?:#\d+)?""", re.DOTALL)
+
+
+def own_id(call_id: str) -> str:
+    """The id of a call among our events: the agent's, unless it is one that requests and cards of ours have.
+
+    An agent that took one of those could write into a card of ours, or have a question shown as answered."""
+    return f"call:{call_id}" if _NOT_THEIRS.fullmatch(call_id) else call_id
 
 
 class Calls:
@@ -39,6 +49,8 @@ class Calls:
         self.is_child = is_child
         self._calls: dict[tuple[str, str], Call] = {}
         self._keys: dict[str, Call] = {}
+        self._asked: dict[str, Call] = {}  # of this turn, known from requests for leave alone
+        self._serials: dict[str, int] = {}  # of this turn: how many calls have had an id
         self._turn = 0
         self.terminals = Terminals()
 
@@ -83,6 +95,7 @@ class Calls:
             self._patch(call, value, out, replaces=draft.key if draft else None, new=True)
         else:
             call.announced = True
+            self._asked.pop(call.key, None)
             self._patch(call, value, out)
         return call
 
@@ -124,6 +137,7 @@ class Calls:
         self._on_new(out)
         call = self._new(session, call_id)
         call.announced = False
+        self._asked[call.key] = call
         self._patch(call, told, out, new=True)
         return call
 
@@ -141,6 +155,15 @@ class Calls:
             out.append(ToolOutputAppended(call.key, text))
         else:
             self.show(call, out)
+
+    def awaits_terminal(self, terminal: Terminal) -> bool:
+        """Is the newest call one that runs a command and shows nothing yet? Then it is about to say that it shows this."""
+        call = next(reversed(self._keys.values()), None)
+        return (
+            call is not None
+            and (call.session, call.turn, call.category) == (terminal.session, self._turn, "shell")
+            and not (call.over or call.parts)
+        )
 
     def ended(self, terminal: Terminal, out: list[Event]) -> None:
         """The terminal came to its end; its exit code is that of the call that shows it."""
@@ -165,6 +188,8 @@ class Calls:
     def begin_turn(self) -> None:
         """A turn begins; of calls that are over, little needs to be remembered."""
         self._turn += 1
+        self._asked.clear()
+        self._serials.clear()
         for call in self._keys.values():
             if call.over:
                 call.forget()
@@ -179,11 +204,12 @@ class Calls:
     # ---- within ------------------------------------------------------------------------------------------------------
 
     def _new(self, session: str, call_id: str) -> Call:
-        key = stem = f"{session}/{call_id}" if session else call_id
-        number = 1
+        key = stem = own_id(f"{session}/{call_id}" if session else call_id)
+        number = self._serials.get(stem, 1)
         while key in self._keys and self._keys[key].turn == self._turn:
             number += 1
             key = f"{stem}#{number}"
+        self._serials[stem] = number
         call = Call(key, call_id, session, self._turn)
         self._calls[session, call_id] = self._keys[key] = call
         return call
@@ -193,16 +219,15 @@ class Calls:
         given = value.get("rawInput")
         if not isinstance(given, dict) or not given:
             return None
-        for call in list(self._keys.values()):
-            same = call.session == session and call.turn == self._turn and call.input == given
+        for call in self._asked.values():
             if (
-                same
+                call.session == session
                 and call.allowed
-                and not call.announced
                 and not call.over
+                and call.input == given
                 and call.kind == value.get("kind", "other")
             ):
-                del self._keys[call.key]
+                del self._asked[call.key], self._keys[call.key]
                 self._calls.pop((session, call.id), None)
                 return call
         return None

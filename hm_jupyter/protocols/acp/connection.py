@@ -230,14 +230,15 @@ class Connection:
 
     def _new_context(self, agent: Agent) -> Context:
         updates = Updates(agent.version)
+        before = self.parts.context if self.parts is not None else None
         return Context(
             self._peer,
             self._setup,
             agent,
             self.can,
             updates,
-            Permissions(agent.version, updates.calls),
-            Elicitations(agent.version, agent.name),
+            Permissions(agent.version, updates.calls, before.permissions.tickets if before else None),
+            Elicitations(agent.version, agent.name, before.elicitations.tickets if before else None),
         )
 
     # ---- a session, the first time -----------------------------------------------------------------------------------

@@ -84,7 +84,9 @@ class Displays:
                 self._calls.wrote(terminal, text, out, first=first)
             if terminal.exited:
                 self._calls.ended(terminal, out)
-        elif terminal.command or terminal.written or terminal.exited:
+                if terminal.alone:  # a card of its own from before a call said that it shows it
+                    out.append(ToolCallUpdated(terminal.alone, status=self._status(terminal), cancelable=False))
+        elif terminal.written or terminal.exited or (terminal.command and not self._calls.awaits_terminal(terminal)):
             self._show_alone(terminal, text, replaced, out)
 
     def _show_alone(self, terminal: Terminal, text: str, replaced: bool, out: list[Event]) -> None:

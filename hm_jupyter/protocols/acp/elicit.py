@@ -17,8 +17,10 @@ from ...forms import checked, told
 from . import lenient as read
 from .forms import form_of
 from .lenient import Malformed
+from .tickets import MOST, TOO_MANY, Tickets, same_id
 
 RpcId = Any  # int, str or None
+CONSENT = ("", "y", "yes", "true", "on", "1")  # "": by a button
 
 
 @dataclass(slots=True)
@@ -35,10 +37,12 @@ class Elicitations:
     Args:
         version: 1 or 2, as negotiated; the two do not differ here.
         source: the agent's name, for the person must see who asks.
+        tickets: the ids used so far in this session.
     """
 
-    def __init__(self, version: int = 1, source: str = "") -> None:
+    def __init__(self, version: int = 1, source: str = "", tickets: Tickets | None = None) -> None:
         self._version = version
+        self.tickets = tickets or Tickets("e")
         self.source = source
         self._waiting: dict[str, _Waiting] = {}
         self._pages: dict[str, str] = {}  # elicitationId to URL
@@ -64,6 +68,8 @@ class Elicitations:
             result: dict[str, Any] = {"action": "decline"}
             resolved = QuestionResolved(command.request_id, "skipped")
         elif waiting.url:
+            if command.text.strip().lower() not in CONSENT:
+                raise UsageError("A page is agreed to with 'yes'; skip the question to decline it.")
             result = {"action": "accept"}
             resolved = QuestionResolved(command.request_id, "answered", waiting.url)
         else:
@@ -76,9 +82,10 @@ class Elicitations:
 
     def withdraw(self, rpc_id: RpcId, out: list[Event]) -> dict[str, Any] | None:
         """The agent takes its question back (``$/cancel_request``): the result to answer with; None if none waits."""
-        waiting = self._waiting.pop(_request_id(rpc_id), None)
+        waiting = next((w for w in self._waiting.values() if same_id(w.rpc_id, rpc_id)), None)
         if waiting is None:
             return None
+        del self._waiting[waiting.request_id]
         out.append(QuestionResolved(waiting.request_id, "withdrawn", by="agent"))
         return {"action": "cancel"}
 
@@ -101,8 +108,9 @@ class Elicitations:
         message = params.get("message")
         if not isinstance(message, str):
             raise Malformed("message is not a text" if "message" in params else "message is missing")
-        request_id = _request_id(rpc_id)
-        waiting = _Waiting(rpc_id, request_id)
+        if len(self._waiting) >= MOST:
+            raise Malformed(TOO_MANY)
+        waiting = _Waiting(rpc_id, request_id := self.tickets.next(rpc_id))
         mode = params.get("mode")
         if mode == "form":
             schema = params.get("requestedSchema")
@@ -118,10 +126,6 @@ class Elicitations:
         return waiting, QuestionRequested(
             request_id, request_id, message, free=False, form=waiting.form, url=waiting.url, source=self.source
         )
-
-
-def _request_id(rpc_id: RpcId) -> str:
-    return f"e{rpc_id!r}"
 
 
 def _where(url: str) -> str:

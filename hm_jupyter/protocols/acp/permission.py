@@ -20,6 +20,7 @@ from . import lenient as read
 from .call import Call, content_of
 from .calls import Calls
 from .lenient import Malformed
+from .tickets import MOST, TOO_MANY, Tickets, same_id
 
 _OURS = {
     "allow_once": "allow_once",
@@ -49,11 +50,13 @@ class Permissions:
     Args:
         version: 1 or 2, as negotiated.
         calls: the tool calls they are about.
+        tickets: the ids used so far in this session.
     """
 
-    def __init__(self, version: int, calls: Calls) -> None:
+    def __init__(self, version: int, calls: Calls, tickets: Tickets | None = None) -> None:
         self._version = version
         self._calls = calls
+        self.tickets = tickets or Tickets("p")
         self._waiting: dict[str, _Waiting] = {}
         self._decided: set[str] = set()  # calls about which something was decided
 
@@ -106,9 +109,10 @@ class Permissions:
 
     def withdraw(self, rpc_id: RpcId, out: list[Event]) -> dict[str, Any] | None:
         """The agent takes its request back (``$/cancel_request``): the result to answer with; None if none waits."""
-        waiting = self._waiting.pop(_request_id(rpc_id), None)
+        waiting = next((w for w in self._waiting.values() if same_id(w.rpc_id, rpc_id)), None)
         if waiting is None:
             return None
+        del self._waiting[waiting.request_id]
         out.append(ApprovalResolved(waiting.request_id, "withdrawn"))
         return CANCELLED
 
@@ -122,12 +126,14 @@ class Permissions:
     # ---- within ------------------------------------------------------------------------------------------------------
 
     def _read(self, rpc_id: RpcId, params: dict[str, Any], out: list[Event]) -> ApprovalRequested:
-        request_id = _request_id(rpc_id)
         session = self._calls.session_of(params.get("sessionId"))
         subject = read.fields(params.get("subject"))
         told = params.get("toolCall") if self._version == 1 else subject.get("toolCall")
         if self._version == 1 and not isinstance(told, dict):
             raise Malformed("toolCall is not an object" if "toolCall" in params else "toolCall is missing")
+        if len(self._waiting) >= MOST:
+            raise Malformed(TOO_MANY)
+        request_id = self.tickets.next(rpc_id)
         is_command = subject.get("type") == "command"
         told = dict(read.fields(told))
         if is_command and isinstance(subject.get("toolCallId"), str):
@@ -136,23 +142,24 @@ class Permissions:
             told["toolCallId"] = f"request:{request_id}"
         if is_command and told["toolCallId"].startswith("request:"):
             told |= {"kind": "execute", "title": read.text(subject.get("command"))}
-        call = self._call(session, told, request_id, out)
+        call = self._call(session, told, out)
         call.denied = False
         options = _options(params.get("options"))
         self._waiting[request_id] = _Waiting(rpc_id, request_id, call, call.key, options)
         summary = read.text(params.get("title")) or read.text(told.get("title")) or call.title
         diffs = content_of(told["content"], call.input).diffs if isinstance(told.get("content"), list) else []
         diffs = diffs or list(call.diffs) or _planned(call)
+        unknown = subject if subject and not is_command and subject.get("type") != "tool_call" else None
+        category = "shell" if is_command else "other" if unknown is not None else call.category
         command = read.text(subject.get("command")) if is_command else ""
-        if not command and call.category == "shell":
+        if not command and category == "shell":
             command = hm_read.command_line(call.input) or read.text(told.get("title")) or call.title
         kinds = [option.kind for option in options]
-        unknown = subject if subject and not is_command and subject.get("type") != "tool_call" else None
         return ApprovalRequested(
             request_id,
             call.key,
             tool=call.name or call.kind,
-            category="shell" if is_command else call.category,
+            category=category,
             summary=summary,
             command=command,
             cwd=read.text(subject.get("cwd")) if is_command else hm_read.working_folder(call.input),
@@ -166,15 +173,12 @@ class Permissions:
             options=options,
         )
 
-    def _call(self, session: str, told: dict[str, Any], request_id: str, out: list[Event]) -> Call:
-        waits = {waiting.call_id for key, waiting in self._waiting.items() if key != request_id}
+    def _call(self, session: str, told: dict[str, Any], out: list[Event]) -> Call:
         known = self._calls.find(session, told["toolCallId"])
-        anew = known is not None and known.key in (waits | self._decided)
+        anew = known is not None and (
+            known.key in self._decided or any(waiting.call_id == known.key for waiting in self._waiting.values())
+        )
         return self._calls.asked(session, told, out, anew=anew)
-
-
-def _request_id(rpc_id: RpcId) -> str:
-    return f"p{rpc_id!r}"
 
 
 def _options(given: Any) -> list[ApprovalOption]:
@@ -192,7 +196,9 @@ def _chosen(options: list[ApprovalOption], command: Approve) -> ApprovalOption |
     """The option a decision means; None: refuse, and there is no option for it. Raises ``UsageError``.
 
     An id that two options of different kinds share means neither: an agent could take a refusal for the other."""
-    kinds = {option.id: {other.kind for other in options if other.id == option.id} for option in options}
+    kinds: dict[str, set[str]] = {}
+    for offered in options:
+        kinds.setdefault(offered.id, set()).add(offered.kind)
     options = [option for option in options if len(kinds[option.id]) == 1]
     if command.option_id:
         option = next((option for option in options if option.id == command.option_id), None)

@@ -210,7 +210,7 @@ def test_a_page_is_shown_whole_and_accepting_it_is_consent() -> None:
     assert answer(questions) == {"action": "accept"}
     done: list[ev.Event] = []
     questions.complete("i", done)
-    assert [type(event) for event in done] == [ev.NoticeRaised]
+    assert [(type(event), event.detail) for event in done] == [(ev.NoticeRaised, "https://a.b/")]
     for unknown in ("i", "never heard of", 7, None):
         questions.complete(unknown, done)
     assert len(done) == 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from acp_talk import V1, can
+from acp_talk import V1, V2, can
 
 from hm_jupyter.connect import open_session
 from hm_jupyter.protocols.acp.adapter import AcpAdapter
@@ -126,3 +126,52 @@ def test_a_person_sees_that_the_connection_is_away_and_then_all_that_was_said(ag
     fake.results["session/prompt"] = {"stopReason": "end_turn"}
     fake.before["session/prompt"] = [says("agent", "more")]
     assert session.prompt("on", timeout=5).text == "more"
+
+
+# ---- whose policy decides ---------------------------------------------------------------------------------------------
+
+LEAVE = {
+    "id": 0,
+    "method": "session/request_permission",
+    "params": {
+        "sessionId": "s1",
+        "toolCall": {"toolCallId": "c", "title": "rm -r ~", "kind": "execute", "rawInput": {"command": "rm -r ~"}},
+        "options": [
+            {"optionId": "y", "name": "Yes", "kind": "allow_once"},
+            {"optionId": "n", "name": "No", "kind": "reject_once"},
+        ],
+    },
+}
+LEAVE_V2 = {**LEAVE, "params": {**LEAVE["params"], "subject": {"type": "command", "command": "rm -r ~"}}}
+
+
+def test_what_is_asked_after_a_turn_is_not_decided_by_the_policy_of_that_turn(agent: Any) -> None:
+    fake, session = agent(V1)
+    fake.results["session/prompt"] = {"stopReason": "end_turn"}
+    session.prompt("go", approve="all", unattended=False)
+    fake.peer.say(LEAVE)
+    until(session, lambda: session.pending)
+    assert session.pending[0].state == "waiting" and not any(m.get("id") == 0 for m in fake.heard)
+
+
+@pytest.mark.parametrize("unattended", [False, True])
+def test_a_turn_that_an_agent_begins_by_itself_has_not_the_policy_of_the_one_before(
+    agent: Any, unattended: bool
+) -> None:
+    fake, session = agent(V2)
+    fake.results["session/prompt"] = {}
+    turn = session.start("go", approve="all", unattended=unattended)
+    fake.peer.say(
+        update("state_update", state="running"),
+        update("state_update", state="idle", stopReason="end_turn"),
+        update("state_update", state="running"),  # … nobody asked for this
+        LEAVE_V2,
+    )
+    until(session, lambda: session.state.turn == 2 and (session.pending or any(m.get("id") == 0 for m in fake.heard)))
+    assert turn.done and session.turn is not None and session.turn.number == 2
+    if unattended:
+        until(session, lambda: any(m.get("id") == 0 for m in fake.heard))
+        [answer] = [m for m in fake.heard if m.get("id") == 0 and "method" not in m]
+        assert answer["result"]["outcome"]["optionId"] == "n"
+    else:
+        assert session.pending[0].state == "waiting"

@@ -56,6 +56,24 @@ def test_v2_a_terminal_told_of_before_its_call_is_one_call_with_it(v2: Scene) ->
     assert [(call.call_id, call.title, str(call.output)) for call in v2.tools()] == [("c", "ls -l", "a.txt\n")]
 
 
+def test_v2_a_terminal_told_of_between_its_call_and_the_word_that_it_shows_it_is_one_call_with_it(v2: Scene) -> None:
+    v2.call("c", title="make", kind="execute")
+    v2.hears("terminal_update", terminalId="t", command="make")
+    v2.call("c", status="in_progress", content=[{"type": "terminal", "terminalId": "t"}])
+    v2.hears("terminal_output_chunk", terminalId="t", data=b64("made"))
+    v2.hears("terminal_update", terminalId="t", exitStatus={"exitCode": 0})
+    assert [(tool.call_id, str(tool.output), tool.exit_code) for tool in v2.tools()] == [("c", "made", 0)]
+
+
+def test_v2_a_terminal_that_was_a_call_of_its_own_when_another_took_it_ends_with_it(v2: Scene) -> None:
+    v2.call("c", title="look", kind="read")
+    v2.hears("terminal_update", terminalId="t", command="make")
+    assert len(v2.tools()) == 2
+    v2.call("c", content=[{"type": "terminal", "terminalId": "t"}])
+    v2.hears("terminal_update", terminalId="t", exitStatus={"exitCode": 0})
+    assert v2.tools()[1].status == "completed"
+
+
 @given(st.text(min_size=1), st.lists(st.integers(0, 200), max_size=6))
 def test_v2_characters_and_escape_sequences_may_be_split_anywhere(text: str, cuts: list[int]) -> None:
     data = ("\x1b[31m" + text + "\x1b[0m").encode("utf-8", "replace")
