@@ -104,7 +104,7 @@ class AcpAdapter(Adapter, Handler):
             self._decide(command, step)  # an agent may ask before it opens a session
         elif parts is None or not self._link.ready:
             if not isinstance(command, Abort) or parts is None:
-                raise NotSupported("The session is not open now; wait until the agent is there.")
+                raise NotSupported(self._link.over or "The session is not open now; wait until the agent is there.")
             parts.turns.abort_later(step)  # the connection is being made again
             step.events.append(CommandAnswered(command.id, True))
         elif isinstance(command, (Prompt, Steer, FollowUp)):

@@ -7,7 +7,12 @@ from typing import Any
 from ...events import NoticeRaised, StopReason, UnknownReceived
 from ..base import Step
 from ..jsonrpc import RpcError
-from .turns import LOST, NOT_REACHED, STOP_REASONS, Running, Turns, failure, report_usage
+from .turns import NOT_REACHED, STOP_REASONS, Running, Turns, failure, report_usage
+
+OUT_OF_SIGHT = (
+    "The connection was lost before the agent was done, and it may still be at work: what it says is shown. "
+    "%hm abort stops it; prompt again to go on."
+)
 
 
 class TurnsV1(Turns):
@@ -27,8 +32,14 @@ class TurnsV1(Turns):
         step.events.append(UnknownReceived("state_update", update))
 
     def go_on(self, state: dict[str, Any] | None, reached: bool, step: Step) -> None:
-        """The answer to the prompt went with the connection, and v1 has no other word for the end of a turn."""
-        self._end("error", LOST if reached else NOT_REACHED, step)
+        """The answer to the prompt went with the connection, and v1 has no other word for the end of a turn. The agent may
+        still work on it: who has stopped it meanwhile is not to be disobeyed for that."""
+        if self.running is not None and reached:
+            if self.running.cancelled:
+                self._cancel(step)
+            else:
+                self._adrift = True
+        self._end("error", OUT_OF_SIGHT if reached else NOT_REACHED, step)
 
     def _answered(self, result: Any, error: RpcError | None, step: Step) -> None:
         if error is not None:
