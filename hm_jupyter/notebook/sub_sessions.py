@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..begin import unasked
@@ -119,12 +120,29 @@ def _for_agents_elsewhere(given: dict[str, Any], args: Args, scope: Mapping[str,
                 "A notebook is saved and shared: put the token in the environment, and write --token $NAME."
             )
         given["token"] = expanded(args.values["token"], "--token")
+        if args.words and "://" in args.words[0] and given["token"].strip():
+            given["headers"] = _renewed(given.pop("token"), args.values["token"], given.get("headers", {}))
     if "mcp" in given:
         from .attach import look_up
 
         given["mcp_servers"] = look_up(given.pop("mcp"), scope, option="--mcp")
     if "folder" in given:
         given["directories"] = given.pop("folder")
+
+
+def _renewed(first: str, token: str, headers: Mapping[str, str]) -> Callable[[], Mapping[str, str]]:
+    """Headers with a bearer token that is asked for before each request: a new one in the environment is used from then
+    on. One that is taken out there stays as it was."""
+    last = first
+
+    def whole() -> Mapping[str, str]:
+        nonlocal last
+        with suppress(UsageError):
+            last = expanded(token, "--token")
+        rest = {k: v for k, v in headers.items() if k.lower() != "authorization"}
+        return {**rest, "Authorization": f"Bearer {last.strip()}"}
+
+    return whole
 
 
 def ready(session: Session) -> None:
