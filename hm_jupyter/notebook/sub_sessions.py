@@ -254,7 +254,7 @@ def _is_saved(sub: str, session: Session, wanted: str) -> None:
 def fork(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm fork``"""
     made = registry.get(args.get("session", "")).fork(args.words[0] if args.words else "")
-    say(f"The session goes on as {made.get('id') or 'a fork'}.")
+    say(f"The session goes on as {made.get('session') or made.get('id') or 'a fork'}.")
 
 
 def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
