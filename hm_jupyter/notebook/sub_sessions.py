@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def session_for(magics: HmMagics, name: str = "", *, agent: str = "") -> Session:
-    """The named or current session; a new one where there is none and one may be started."""
+    """The named or current session; a new one where there is none and one may be started. Raises ``UsageError``."""
     if name and name in registry.names():
         return registry.get(name)
-    if not name and registry.current is not None and not agent:
-        return registry.get()
+    if not name and not agent and (registry.current is not None or registry.lost() is not None):
+        return registry.get()  # raises where its agent has ended: what was meant for that one goes to no other
     if name and not agent:
         return registry.get(name)  # raises, and says which there are
     if agent and not name:
@@ -188,7 +188,7 @@ def stop(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
 def _known(sub: str, name: str) -> Session:
     """The session called ``name``; when there is none, the line may have been meant as a prompt."""
     try:
-        return registry.get(name)
+        return registry.get(name, lost=sub == "stop")
     except UsageError as error:
         raise UsageError(f"{error} To send this as a prompt write %hm -- {sub} {name}") from None
 
@@ -207,12 +207,20 @@ def saved(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
 
 def resume(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm resume``"""
-    session = magics.session(args.get("session", ""))
+    named = args.get("session", "")
     wanted = args.words[0] if args.words else ""
-    _is_saved("resume", session, wanted)
-    follows = registry.follows(session)
-    again = session.resume(wanted, name=args.get("name") or session.name)
-    registry.add(again, args.get("name", ""), follows=follows)
+    session = registry.lost(named)
+    if session is not None:
+        name = named or registry.current_name
+        again = session.resume(wanted or session.state.session_id, name=args.get("name") or session.name)
+        follows = registry.follows(session)
+        registry.remove(name)
+        registry.add(again, args.get("name") or name, follows=follows)
+    else:
+        session = magics.session(named)
+        _is_saved("resume", session, wanted)
+        again = session.resume(wanted, name=args.get("name") or session.name)
+        registry.add(again, args.get("name", ""), follows=registry.follows(session))
     ready(again)
 
 
@@ -259,7 +267,7 @@ def fork(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
 
 def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm export``"""
-    session = registry.get(args.get("session", ""))
+    session = registry.get(args.get("session", ""), lost=True)
     path = str(value_of(args.words[0], scope)) if args.words else ""
     kind = args.get("format", "")
     if args.get("agent"):
@@ -296,7 +304,7 @@ def _context(session: Session) -> str:
 def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm state``"""
     name = args.get("session", "") or registry.current_name
-    session = registry.get(name)
+    session = registry.get(name, lost=True)
     now = session.state
     used = now.usage
     tokens = f"{used.input:,} in, {used.output:,} out"

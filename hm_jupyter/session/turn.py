@@ -39,6 +39,7 @@ class Watch:
     refused: list[str] = field(default_factory=list)
     stderr: str = ""
     code: int | None = None
+    again: str = ""  # what to do, when its agent has ended
     callbacks: list[Callable[[], object]] = field(default_factory=list)
     following: Watch | None = None
 
@@ -190,7 +191,7 @@ class Turn:
             return
         if self.stop_reason == "agent_exited":
             raise AgentGone(
-                f"{self.error or 'The agent ended in mid-turn.'} Start it again with hm.connect() or %hm start.",
+                f"{self.error or 'The agent ended in mid-turn.'} {self._watch.again}".strip(),
                 code=self._watch.code,
                 stderr=self._watch.stderr,
             )

@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from acp_remote import RemoteAgent
 from IPython.core.interactiveshell import InteractiveShell
 
 from hm_jupyter import catalog as catalog_module
-from hm_jupyter.errors import AgentNotFound, NotSupported, SignInRequired, UsageError
+from hm_jupyter.errors import AgentGone, AgentNotFound, NotSupported, SignInRequired, UsageError
 from hm_jupyter.notebook.registry import registry
+from hm_jupyter.session.runtime import runtime
 
 from .test_magics import complete, run
 
