@@ -197,7 +197,7 @@ class Turn:
             )
         if self.stop_reason == "error":
             raise AgentError(
-                f"The turn failed: {self.error or 'the agent did not say why'}. The session goes on: try again."
+                f"The turn failed: {self.error.rstrip('.') or 'the agent did not say why'}. The session goes on: try again."
             )
         if self._watch.refused:
             what = "; ".join(self._watch.refused)

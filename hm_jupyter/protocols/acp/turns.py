@@ -58,7 +58,7 @@ STOP_REASONS: dict[str, StopReason] = {
 class Running:
     """A turn the agent works on. ``command_id`` is "" when the agent began it; ``cancelled``: we have asked it to stop;
     ``shown``: a person sees it as running. ``acked`` and ``busy`` are of v2: the prompt was taken in, and the agent said
-    that it works. ``over``: it has ended and is only not closed yet."""
+    that it works. ``over``: it has ended and is only not closed yet. ``unseen``: nobody will say when it ends."""
 
     command_id: str = ""
     cancelled: bool = False
@@ -67,6 +67,7 @@ class Running:
     busy: bool = False
     failed: str = ""
     over: bool = False
+    unseen: bool = False
 
 
 class Turns(ABC):
@@ -115,6 +116,8 @@ class Turns(ABC):
         self._cancel(step)
         self.context.cancel_waiting(step)
         step.wakes.append(Wake(_SLOW, SLOW_STOP))
+        if running.unseen:
+            self._end("cancelled", "", step)
 
     def stop(self, step: Step) -> None:
         """What ends a turn at once, before the agent's input is closed."""
@@ -130,6 +133,9 @@ class Turns(ABC):
         if self.running.cancelled:
             self._give_up(self.running, dropped, AWAY, step)
         self.running.cancelled = True
+
+    def decided(self, step: Step) -> None:  # noqa: B027 — nothing to do where the agent says when a turn ends
+        """A person has decided, or need not any more."""
 
     @property
     def stopping(self) -> bool:

@@ -199,6 +199,46 @@ def test_what_waited_for_a_person_comes_down_and_is_taken_up_when_it_is_asked_ag
     assert reply is not None and reply["result"]["outcome"]["optionId"] == "yes"
 
 
+@pytest.mark.parametrize("end", ["decided", "taken back", "stopped", "lost again"])
+def test_what_is_asked_again_while_the_session_is_taken_up_keeps_the_turn_of_v1_open(end: str) -> None:
+    """The agent waits, so it works: nothing is answered for the person, and the cell goes on showing what waits."""
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.asks_leave(0)
+    lose(talk, LOADS)
+    talk.updates("user_message_chunk", content={"type": "text", "text": "hi"})
+    talk.asks_leave(7)
+    talk.answers("session/load", {})
+    assert talk.told(TurnEnded) == [] and talk.reply(7) is None
+    [tool] = [e for e in transcript(talk).entries.values() if isinstance(e, ToolEntry)]
+    assert tool.status == "pending"
+    [request] = transcript(talk).state.pending
+    if end == "decided":
+        talk.does(cmd.Approve(request_id=request.request_id, allow=True))
+        reply = talk.reply(7)
+        assert reply is not None and reply["result"]["outcome"]["optionId"] == "yes"
+        assert talk.told(TurnEnded) == []
+        talk.says("done")
+        talk.rings("acp:unseen")
+        assert words(talk) == ["done"]
+    elif end == "taken back":
+        talk.tells("$/cancel_request", requestId=7)
+        talk.rings("acp:unseen")
+    elif end == "stopped":
+        talk.does(cmd.Abort())
+        assert len(talk.sent("session/cancel")) == 1
+        assert [e.stop_reason for e in talk.told(TurnEnded)] == ["cancelled"]
+        return
+    else:
+        lose(talk, LOADS)
+        replay_v1(talk, "hi", "done")
+        talk.answers("session/load", {})
+    [ended] = talk.told(TurnEnded)
+    assert "may still be at work" in ended.error
+    talk.does(cmd.Prompt(text="next"))
+    assert len(talk.sent("session/prompt")) == 2
+
+
 def test_requests_of_ours_that_were_open_fail() -> None:
     talk = Talk().open(LOADS)
     command = cmd.ListSessions()
