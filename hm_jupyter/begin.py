@@ -61,8 +61,8 @@ def unasked(mode: str, agent: Agent | None) -> str:
     low = mode.lower()
     if agent is not None and low == agent.asks.lower():
         return ""
-    if low not in _UNASKED:
-        return ""
+    if low not in _UNASKED or (low == "agent" and (agent is None or not agent.mode)):
+        return ""  # "agent" is what others call their only mode (fast-agent), which asks
     asks = f" The mode that asks is {agent.asks}: %hm mode {agent.asks}." if agent is not None and agent.mode else ""
     return f"In mode {mode} this agent may act without asking you.{asks}"
 

@@ -293,7 +293,7 @@ class Drive:
         found: list[str] = []
         for session in self._seen:
             for entry in session.transcript.entries.values():
-                if isinstance(entry, NoticeEntry):
+                if isinstance(entry, NoticeEntry) and "was killed (signal 9)" not in entry.text:  # we did that
                     found.append(" ".join(entry.text.split())[:110])
                 elif isinstance(entry, UnknownEntry):
                     found.append(f"unknown {entry.name}")
