@@ -155,6 +155,21 @@ def ready(session: Session) -> None:
     found = catalog().get(state.agent) if state.mode else None
     if warning := unasked(state.mode, found[1] if found else None):
         say(warning)
+    if state.turn:
+        _remembered(session)
+
+
+def _remembered(session: Session) -> None:
+    """Of a session that was taken up: how much was said in it before, and the last turn of that, to go on from."""
+    from IPython.display import display
+
+    from ..session.runtime import runtime
+    from .freeze import freeze
+
+    count = session.state.turn
+    before = f"after {count} turns (%hm export writes them all); the last was" if count > 1 else "after this turn"
+    say(f"It goes on {before}:")
+    display(runtime().call(freeze, session.transcript, count), raw=True)
 
 
 def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:

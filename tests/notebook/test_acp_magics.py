@@ -309,6 +309,19 @@ def test_an_agent_that_has_ended_is_let_go_of_by_stop_or_when_another_takes_its_
     assert registry.names() == ["one"] and registry.lost("one") is None
 
 
+def test_a_session_that_is_taken_up_shows_where_it_was_left(shell: InteractiveShell):
+    run(shell, "%hm start one")
+    run(shell, "%hm say first thing")
+    saved = registry.get().state.session_id
+    said, _ = run(shell, f"%hm resume {saved}")
+    assert "It goes on after this turn:\n" in said
+    run(shell, "%hm say second thing")
+    said, outputs = run(shell, f"%hm start one --name more --resume {saved}")
+    assert "after 2 turns (%hm export writes them all); the last was:" in said
+    [shown] = outputs
+    assert "second thing" in shown.data["text/plain"] and "first thing" not in shown.data["text/plain"]
+
+
 def test_a_fork_is_named(shell: InteractiveShell):
     run(shell, "%hm start one")
     run(shell, "%hm say first")
