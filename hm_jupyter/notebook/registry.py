@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 
 
 class Registry:
-    """Open sessions by name. A session that was closed elsewhere is forgotten when next looked at."""
+    """Open sessions by name. A session that was closed elsewhere is forgotten when next looked at.
+
+    One whose agent ended by itself is kept until it is taken up again, another takes its place, or :meth:`remove`: what was
+    meant for that agent must not go to another one without a word, and what was said can still be exported.
+    """
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
+        self._lost: dict[str, Session] = {}
         self._current = ""
         self._following: set[str] = set()
         self.last: Turn | None = None
@@ -39,6 +44,7 @@ class Registry:
             n += 1
             chosen = f"{wanted}-{n}"
         self._sessions[chosen] = session
+        self._lost.pop(chosen, None)
         self._current = chosen
         if follows:
             self._following.add(chosen)
@@ -46,7 +52,8 @@ class Registry:
 
     def follows(self, session: Session) -> bool:
         """Do the prompts of ``session`` follow the setting ``approve``?"""
-        return any(s is session and name in self._following for name, s in self._sessions.items())
+        known = {**self._lost, **self._sessions}
+        return any(s is session and name in self._following for name, s in known.items())
 
     def use(self, name: str) -> Session:
         """Make the session called ``name`` current. Raises :class:`UsageError`."""
@@ -54,9 +61,20 @@ class Registry:
         self._current = name
         return session
 
-    def get(self, name: str = "") -> Session:
-        """The session called ``name``, or the current one. Raises :class:`UsageError` when there is none."""
+    def lost(self, name: str = "") -> Session | None:
+        """The session called ``name``, or the current one, if its agent has ended by itself."""
+        self._open()
+        return self._lost.get(name or self._current)
+
+    def get(self, name: str = "", *, lost: bool = False) -> Session:
+        """The session called ``name``, or the current one; with ``lost`` also one whose agent has ended by itself. Raises
+        :class:`UsageError` when there is none."""
         sessions = self._open()
+        ended = self.lost(name)
+        if ended is not None:
+            if lost:
+                return ended
+            raise UsageError(f"{ended.state.ended} {ended.controller.start_again}")
         if not name:
             session = sessions.get(self._current)
             if session is None:
@@ -76,6 +94,7 @@ class Registry:
     def remove(self, name: str) -> None:
         """Forget a session; the one opened before it becomes current."""
         self._sessions.pop(name, None)
+        self._lost.pop(name, None)
         self._following.discard(name)
         if self._current == name:
             self._current = next(reversed(self._open()), "")
@@ -96,12 +115,15 @@ class Registry:
     @property
     def current_name(self) -> str:
         """The current session's name, or ""."""
-        return self._current if self._current in self._open() else ""
+        return self._current if self._current in self._open() or self._current in self._lost else ""
 
     def _open(self) -> dict[str, Session]:
         for name in [n for n, s in self._sessions.items() if s.closed]:
-            del self._sessions[name]
-            self._following.discard(name)
+            session = self._sessions.pop(name)
+            if session.lost:
+                self._lost[name] = session
+            else:
+                self._following.discard(name)
         return self._sessions
 
 

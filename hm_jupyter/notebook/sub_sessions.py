@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..begin import unasked
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def session_for(magics: HmMagics, name: str = "", *, agent: str = "") -> Session:
-    """The named or current session; a new one where there is none and one may be started."""
+    """The named or current session; a new one where there is none and one may be started. Raises ``UsageError``."""
     if name and name in registry.names():
         return registry.get(name)
-    if not name and registry.current is not None and not agent:
-        return registry.get()
+    if not name and not agent and (registry.current is not None or registry.lost() is not None):
+        return registry.get()  # raises where its agent has ended: what was meant for that one goes to no other
     if name and not agent:
         return registry.get(name)  # raises, and says which there are
     if agent and not name:
@@ -119,12 +120,29 @@ def _for_agents_elsewhere(given: dict[str, Any], args: Args, scope: Mapping[str,
                 "A notebook is saved and shared: put the token in the environment, and write --token $NAME."
             )
         given["token"] = expanded(args.values["token"], "--token")
+        if args.words and "://" in args.words[0] and given["token"].strip():
+            given["headers"] = _renewed(given.pop("token"), args.values["token"], given.get("headers", {}))
     if "mcp" in given:
         from .attach import look_up
 
         given["mcp_servers"] = look_up(given.pop("mcp"), scope, option="--mcp")
     if "folder" in given:
         given["directories"] = given.pop("folder")
+
+
+def _renewed(first: str, token: str, headers: Mapping[str, str]) -> Callable[[], Mapping[str, str]]:
+    """Headers with a bearer token that is asked for before each request: a new one in the environment is used from then
+    on. One that is taken out there stays as it was."""
+    last = first
+
+    def whole() -> Mapping[str, str]:
+        nonlocal last
+        with suppress(UsageError):
+            last = expanded(token, "--token")
+        rest = {k: v for k, v in headers.items() if k.lower() != "authorization"}
+        return {**rest, "Authorization": f"Bearer {last.strip()}"}
+
+    return whole
 
 
 def ready(session: Session) -> None:
@@ -137,6 +155,21 @@ def ready(session: Session) -> None:
     found = catalog().get(state.agent) if state.mode else None
     if warning := unasked(state.mode, found[1] if found else None):
         say(warning)
+    if state.turn:
+        _remembered(session)
+
+
+def _remembered(session: Session) -> None:
+    """Of a session that was taken up: how much was said in it before, and the last turn of that, to go on from."""
+    from IPython.display import display
+
+    from ..session.runtime import runtime
+    from .freeze import freeze
+
+    count = session.state.turn
+    before = f"after {count} turns (%hm export writes them all); the last was" if count > 1 else "after this turn"
+    say(f"It goes on {before}:")
+    display(runtime().call(freeze, session.transcript, count), raw=True)
 
 
 def use(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -170,7 +203,7 @@ def stop(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
 def _known(sub: str, name: str) -> Session:
     """The session called ``name``; when there is none, the line may have been meant as a prompt."""
     try:
-        return registry.get(name)
+        return registry.get(name, lost=sub == "stop")
     except UsageError as error:
         raise UsageError(f"{error} To send this as a prompt write %hm -- {sub} {name}") from None
 
@@ -189,12 +222,20 @@ def saved(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
 
 def resume(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm resume``"""
-    session = magics.session(args.get("session", ""))
+    named = args.get("session", "")
     wanted = args.words[0] if args.words else ""
-    _is_saved("resume", session, wanted)
-    follows = registry.follows(session)
-    again = session.resume(wanted, name=args.get("name") or session.name)
-    registry.add(again, args.get("name", ""), follows=follows)
+    session = registry.lost(named)
+    if session is not None:
+        name = named or registry.current_name
+        again = session.resume(wanted or session.state.session_id, name=args.get("name") or session.name)
+        follows = registry.follows(session)
+        registry.remove(name)
+        registry.add(again, args.get("name") or name, follows=follows)
+    else:
+        session = magics.session(named)
+        _is_saved("resume", session, wanted)
+        again = session.resume(wanted, name=args.get("name") or session.name)
+        registry.add(again, args.get("name", ""), follows=registry.follows(session))
     ready(again)
 
 
@@ -236,12 +277,12 @@ def _is_saved(sub: str, session: Session, wanted: str) -> None:
 def fork(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm fork``"""
     made = registry.get(args.get("session", "")).fork(args.words[0] if args.words else "")
-    say(f"The session goes on as {made.get('id') or 'a fork'}.")
+    say(f"The session goes on as {made.get('session') or made.get('id') or 'a fork'}.")
 
 
 def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm export``"""
-    session = registry.get(args.get("session", ""))
+    session = registry.get(args.get("session", ""), lost=True)
     path = str(value_of(args.words[0], scope)) if args.words else ""
     kind = args.get("format", "")
     if args.get("agent"):
@@ -278,7 +319,7 @@ def _context(session: Session) -> str:
 def state(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm state``"""
     name = args.get("session", "") or registry.current_name
-    session = registry.get(name)
+    session = registry.get(name, lost=True)
     now = session.state
     used = now.usage
     tokens = f"{used.input:,} in, {used.output:,} out"

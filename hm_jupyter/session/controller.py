@@ -22,7 +22,7 @@ from ..transcript import Op, State, Transcript, TurnEntry, to_json
 from ..transports.base import Exit, Link, Message, Received, Transport
 from .checks import check, resolve
 from .decider import Decider
-from .endings import end_reason, gone_error, start_error
+from .endings import end_reason, gone_error, start_again, start_error
 from .flood import Flood
 from .hosting import Hosting
 from .journal import Journal
@@ -89,6 +89,16 @@ class Controller:
         """Has the agent ended?"""
         return self._gone.is_set()
 
+    @property
+    def lost(self) -> bool:
+        """Has the agent ended without being told to?"""
+        return self.gone and not self._closing
+
+    @property
+    def start_again(self) -> str:
+        """What to do when the agent has ended."""
+        return start_again(self.transcript.state.session_id, saved=self.capabilities.resume)
+
     # ---- life ------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
@@ -153,13 +163,13 @@ class Controller:
         expected = self._closing or (self._ended_well and not found.code)
         self.feed(ev.AgentExited(found.code, end_reason(self.transcript.state.agent, found), found.stderr, expected))
         for watch in self.watches.values():
-            watch.code, watch.stderr = found.code, found.stderr
+            watch.code, watch.stderr, watch.again = found.code, found.stderr, self.start_again
         self._gone.set()
         self._ready.set()
         error = (
             SessionClosed("The session was closed.")
             if self._closing
-            else gone_error(self.transcript.state.agent, found)
+            else gone_error(self.transcript.state.agent, found, self.start_again)
         )
         self._waiters.fail_all(error)
         self._publish()
@@ -332,7 +342,7 @@ class Controller:
         if self._closing:
             raise SessionClosed("The session was closed. Start another with hm.connect() or %hm start.")
         if self.gone:
-            raise gone_error(self.transcript.state.agent, self._exit or Exit())
+            raise gone_error(self.transcript.state.agent, self._exit or Exit(), self.start_again)
         command = resolve(command, self.transcript)
         check(command, self.transcript, self.capabilities)
         step = self.hosting.answer(command) or self.adapter.send(self.decider.for_wire(command))

@@ -7,10 +7,16 @@ from ..events import StartRefused
 from ..transports.base import Exit
 
 
-def gone_error(agent: str, found: Exit) -> AgentGone:
+def gone_error(agent: str, found: Exit, again: str) -> AgentGone:
     """The error for whoever still wants something of an agent that ended."""
-    text = f"{end_reason(agent, found)} Start it again with hm.connect() or %hm start."
-    return AgentGone(text, code=found.code, stderr=found.stderr)
+    return AgentGone(f"{end_reason(agent, found)} {again}", code=found.code, stderr=found.stderr)
+
+
+def start_again(session_id: str, *, saved: bool) -> str:
+    """What to do when an agent has ended; ``saved``: it takes its sessions up again."""
+    if session_id and saved:
+        return f"Go on with this session by %hm resume {session_id} (s.resume({session_id!r})), or %hm start another."
+    return "Start it again with hm.connect() or %hm start."
 
 
 def _how(found: Exit) -> str:

@@ -84,6 +84,11 @@ class Session(AsyncCalls, AgentCalls):
         """Has the agent ended, or was the session closed?"""
         return self.state.status == "ended"
 
+    @property
+    def lost(self) -> bool:
+        """Has the agent ended by itself, or the connection to it?"""
+        return self.controller.lost
+
     # ---- prompts ---------------------------------------------------------------------------------------------------
 
     def prompt(

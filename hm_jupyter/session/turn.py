@@ -39,6 +39,7 @@ class Watch:
     refused: list[str] = field(default_factory=list)
     stderr: str = ""
     code: int | None = None
+    again: str = ""  # what to do, when its agent has ended
     callbacks: list[Callable[[], object]] = field(default_factory=list)
     following: Watch | None = None
 
@@ -190,13 +191,13 @@ class Turn:
             return
         if self.stop_reason == "agent_exited":
             raise AgentGone(
-                f"{self.error or 'The agent ended in mid-turn.'} Start it again with hm.connect() or %hm start.",
+                f"{self.error or 'The agent ended in mid-turn.'} {self._watch.again}".strip(),
                 code=self._watch.code,
                 stderr=self._watch.stderr,
             )
         if self.stop_reason == "error":
             raise AgentError(
-                f"The turn failed: {self.error or 'the agent did not say why'}. The session goes on: try again."
+                f"The turn failed: {self.error.rstrip('.') or 'the agent did not say why'}. The session goes on: try again."
             )
         if self._watch.refused:
             what = "; ".join(self._watch.refused)

@@ -31,7 +31,7 @@ export class Notices {
         h("b", null, seconds ? `Reconnecting to the kernel, ${seconds} s.` : "The kernel does not answer."),
         " If it still runs, the agent keeps working, and what it says appears here afterwards. If the kernel was restarted, run the cell again.")),
       cut && h("div", { class: "hm-note hm-note-warn", role: "status" }, icon("run", "hm-spin"), h("div", null,
-        h("b", null, "Connection lost, reconnecting…"), " ", h("span", { class: "hm-agent" }, ...escaped(short(cut, 300), "prose")), " What is shown here stays, and what the agent said meanwhile follows.")),
+        h("b", null, "Connection lost, reconnecting…"), " ", h("span", { class: "hm-agent" }, ...escaped(short(cut, 300).replace(/[^.!?…]$/, "$&."), "prose")), " What is shown here stays, and what the agent said meanwhile follows.")),
       ended && h("div", { class: "hm-note", role: "status" }, icon("info"), h("div", null, h("b", null, "This session is over."), " ", ...escaped(ended, "prose"))));
   }
 }

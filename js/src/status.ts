@@ -89,8 +89,9 @@ export class StatusLine {
     for (const li of [this.tokens, this.cost]) li.hidden = !li.textContent;
     this.drawRoute(store.frozen || cut ? "none" : route, via);       // "live" is said of the kernel, and would be read of the agent
     this.stop.node.hidden = !this.ctx.running || store.frozen || link.gone;
-    if ((offline || cut) !== this.stop.node.disabled && this.stop.node.textContent?.includes("Stop") && !this.stop.node.textContent.includes("Stopping")) this.stop.off(offline || cut);
-    this.stop.node.title = cut ? "The agent cannot be reached now" : "Stop this turn (Shift Esc)";
+    // Stop holds without the agent too: the kernel passes it on when it can, and a second one ends the turn at once.
+    if (offline !== this.stop.node.disabled && this.stop.node.textContent?.includes("Stop") && !this.stop.node.textContent.includes("Stopping")) this.stop.off(offline);
+    this.stop.node.title = cut ? "Stop this turn (Shift Esc). The agent hears of it when it can be reached; a second time ends the turn here" : "Stop this turn (Shift Esc)";
     this.error.hidden = !this.error.textContent;
     this.tick();
   }

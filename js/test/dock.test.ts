@@ -212,13 +212,28 @@ describe("a lost connection to the agent", () => {
     const k = await show("acp-offline", wait);
     expect(k.root.querySelector(".hm-dock")?.textContent).toContain("Connection lost, reconnecting… The server closed the connection (HTTP 502).");
     expect(k.root.querySelector(".hm-frame")?.textContent).toContain("The agent cannot be reached.");
-    for (const b of k.root.querySelectorAll<HTMLButtonElement>(".hm-frame button, .hm-stop, .hm-box-foot button")) expect([b.textContent, b.disabled]).toEqual([b.textContent, true]);
+    const ofAgent = [...k.root.querySelectorAll<HTMLButtonElement>(".hm-frame button, .hm-stop, .hm-box-foot button")].filter((b) => !b.closest(".hm-status"));
+    for (const b of ofAgent) expect([b.textContent, b.disabled]).toEqual([b.textContent, true]);
     press(k.root.querySelector(".hm-frame") as Element, "y");
     write(k.root, "hello");
     press(box(k.root), "Enter");
-    press(k.root, "Escape", { shiftKey: true });
     expect(k.commands()).toEqual([]);
     expect(box(k.root).value).toBe("hello");
+  });
+
+  it("does not keep anybody from stopping, twice if need be", async () => {
+    const k = await show("acp-offline", wait);
+    const stop = k.root.querySelector(".hm-status .hm-stop") as HTMLButtonElement;
+    expect([stop.disabled, stop.title]).toEqual([false, expect.stringContaining("when it can be reached")]);
+    press(k.root, "Escape", { shiftKey: true });
+    expect(k.commands().map((c) => c.type)).toEqual(["abort"]);
+  });
+
+  it("is told in whole sentences", async () => {
+    const k = await show("acp-offline", wait);
+    k.say(ops(8, patch({ link: "nobody listens at http://host/acp" })));
+    await wait(50);
+    expect(k.root.querySelector(".hm-dock")?.textContent).toContain("nobody listens at http://host/acp. What is shown");
   });
 
   it("that is there again leaves everything as it was", async () => {

@@ -54,6 +54,10 @@ class RemoteAgent:
         self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join(10)
 
+    def admit(self, token: str) -> None:
+        """From now on it is this bearer token that is let in."""
+        self._token = token
+
     def forget(self) -> None:
         """As a server that was started again: no connection is known any more. (Its sessions are; any thread.)"""
 

@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from acp_remote import RemoteAgent
 from IPython.core.interactiveshell import InteractiveShell
 
 from hm_jupyter import catalog as catalog_module
-from hm_jupyter.errors import AgentNotFound, NotSupported, SignInRequired, UsageError
+from hm_jupyter.errors import AgentGone, AgentNotFound, NotSupported, SignInRequired, UsageError
 from hm_jupyter.notebook.registry import registry
+from hm_jupyter.session.runtime import runtime
 
 from .test_magics import complete, run
 
@@ -262,3 +264,90 @@ def test_one_that_fails_says_how_it_ended_and_what_to_type_instead(
     monkeypatch.setattr("hm_jupyter.notebook.terminal.run", lambda argv, **_: 7)
     with pytest.raises(UsageError, match=r"ended with 7, so you are not signed in\. In a terminal"):
         run(shell, "%hm login shy login")
+
+
+# ---- an agent that ended by itself -----------------------------------------------------------------------------------
+
+
+def end() -> None:
+    """The agent of the current session ends, and nobody has told it to."""
+    session = registry.get()
+    runtime().run(session.controller.transport.close)
+    assert registry.lost() is session
+
+
+def test_a_prompt_for_an_agent_that_has_ended_goes_to_no_other_and_the_session_is_taken_up_again(
+    shell: InteractiveShell,
+):
+    run(shell, "%hm start one --name mine")
+    run(shell, "%hm say first")
+    before = registry.get()
+    end()
+    for line in ("%hm say second", "%hm sessions", "%hm fork", "%hm --session mine say second"):
+        with pytest.raises(UsageError, match=rf"%hm resume {before.state.session_id}"):
+            run(shell, line)
+    state = shell.run_line_magic("hm", "state")
+    assert ("status", "ended") in state.rows
+    assert "Wrote" in run(shell, "%hm export last.txt")[0]
+    said, _ = run(shell, "%hm resume")
+    assert said.startswith("mine: one is ready")
+    assert registry.names() == ["mine"] and registry.get().state.session_id == before.state.session_id
+    run(shell, "%hm say third")
+    assert registry.get().state.turn == 2
+    assert registry.follows(registry.get())
+
+
+def test_an_agent_that_has_ended_is_let_go_of_by_stop_or_when_another_takes_its_name(shell: InteractiveShell):
+    run(shell, "%hm start one")
+    end()
+    run(shell, "%hm stop")
+    with pytest.raises(UsageError, match="no session yet"):
+        registry.get()
+    run(shell, "%hm start one")
+    end()
+    run(shell, "%hm start one")
+    assert registry.names() == ["one"] and registry.lost("one") is None
+
+
+def test_a_session_that_is_taken_up_shows_where_it_was_left(shell: InteractiveShell):
+    run(shell, "%hm start one")
+    run(shell, "%hm say first thing")
+    saved = registry.get().state.session_id
+    said, _ = run(shell, f"%hm resume {saved}")
+    assert "It goes on after this turn:\n" in said
+    run(shell, "%hm say second thing")
+    said, outputs = run(shell, f"%hm start one --name more --resume {saved}")
+    assert "after 2 turns (%hm export writes them all); the last was:" in said
+    [shown] = outputs
+    assert "second thing" in shown.data["text/plain"] and "first thing" not in shown.data["text/plain"]
+
+
+def test_a_fork_is_named(shell: InteractiveShell):
+    run(shell, "%hm start one")
+    run(shell, "%hm say first")
+    said, _ = run(shell, "%hm fork")
+    assert said == f"The session goes on as {registry.get().state.session_id}.\n"
+
+
+# ---- an agent that runs elsewhere ------------------------------------------------------------------------------------
+
+
+def test_a_token_that_was_renewed_in_the_environment_is_used_from_then_on(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+):
+    with RemoteAgent("--v1", token="first") as remote:
+        monkeypatch.setenv("TOKEN", "first")
+        run(shell, f"%hm start {remote.http} --token $TOKEN --name far")
+        run(shell, "%hm say hello")
+        remote.admit("second")
+        monkeypatch.setenv("TOKEN", "second")
+        run(shell, "%hm say again")
+        assert registry.last is not None and registry.last.text == "again"
+        remote.admit("third")
+        with pytest.raises(AgentGone, match=r"401.*%hm resume"):
+            run(shell, "%hm say too late")
+        monkeypatch.setenv("TOKEN", "third")
+        run(shell, "%hm resume")
+        run(shell, "%hm say there")
+        assert registry.last.text == "there"
+        assert registry.names() == ["far"]

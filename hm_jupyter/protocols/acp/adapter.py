@@ -104,7 +104,7 @@ class AcpAdapter(Adapter, Handler):
             self._decide(command, step)  # an agent may ask before it opens a session
         elif parts is None or not self._link.ready:
             if not isinstance(command, Abort) or parts is None:
-                raise NotSupported("The session is not open now; wait until the agent is there.")
+                raise NotSupported(self._link.over or "The session is not open now; wait until the agent is there.")
             parts.turns.abort_later(step)  # the connection is being made again
             step.events.append(CommandAnswered(command.id, True))
         elif isinstance(command, (Prompt, Steer, FollowUp)):
@@ -126,6 +126,7 @@ class AcpAdapter(Adapter, Handler):
             rpc_id, result = parts.context.elicitations.answer(command, step.events)
         self._peer.answer(step, rpc_id, result)
         step.events.append(CommandAnswered(command.id, True))
+        parts.turns.decided(step)
         if isinstance(command, Approve) and command.note and not command.allow:
             parts.turns.note(command.note, step)
 
@@ -216,3 +217,5 @@ class AcpAdapter(Adapter, Handler):
         parts = self._link.parts
         if parts is None or not (parts.context.withdraw(rpc_id, step) or parts.hosting.withdraw(rpc_id, step)):
             self._peer.fail(step, rpc_id, CANCELLED, "Given up.")
+        if parts is not None:
+            parts.turns.decided(step)

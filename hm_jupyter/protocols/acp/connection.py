@@ -65,6 +65,7 @@ class Connection:
         self.can = Capabilities()
         self.parts: Parts | None = None
         self.ready = False
+        self.over = ""  # why no session will ever be open here again
         self._peer = peer
         self._setup = setup
         self._offer = offer
@@ -318,6 +319,7 @@ class Connection:
         What waited on the old one is answered by nobody any more: requests of ours have failed, dialogs come down (the agent
         asks again what it still wants to know), and whether the turn goes on is told by what the agent tells."""
         self._number += 1
+        self.over = ""
         self._inbox = Inbox()
         self._inbox.begin()
         self._awaits_quiet = None
@@ -385,18 +387,20 @@ class Connection:
             assert self.parts is not None and self._shown is not None
             kept = self._inbox.end(session_id)
             step.events.extend(told)
-            state = None
+            state, reached = None, False
             if resumed:
                 state, reached = self._missing(kept, step)
             else:
-                reached = False
                 self._shown.begin()
                 self._shown.end([], running=False)
                 text = "The agent could not take the session up again: it goes on in a new one and remembers nothing."
                 step.events += [SessionUpdated({"session_id": session_id}), NoticeRaised(text, "error")]
             self.ready = True
             step.events.append(LinkChanged(True))
-            self.parts.turns.go_on(state, reached, step)
+            if resumed:
+                self.parts.turns.go_on(state, reached, step)
+            else:
+                self.parts.turns.forgotten(step)
             if not resumed and before != session_id:
                 for update in kept:
                     self._take(session_id, update, step)
@@ -445,9 +449,8 @@ class Connection:
         """Nothing of the session is to be had any more."""
         self._inbox.end("")
         assert self.parts is not None
-        step.events.append(
-            NoticeRaised(f"The agent is there again but opens no session: {event.reason} Start another.", "error")
-        )
+        self.over = f"The agent is there again but opens no session: {event.reason} Start another."
+        step.events.append(NoticeRaised(self.over, "error"))
         step.events.append(LinkChanged(True))
         self.parts.turns.lost(step)
 

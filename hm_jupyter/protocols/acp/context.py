@@ -60,6 +60,11 @@ class Context:
         """The version of ACP spoken."""
         return self.agent.version
 
+    @property
+    def waits(self) -> bool:
+        """Does the agent wait for a person?"""
+        return self.permissions.waits or self.elicitations.waits
+
     def cancel_waiting(self, step: Step) -> None:
         """Answer everything a person was asked with "cancelled", at once (ACP v1, session/cancel; pitfall 12)."""
         for waiting in (self.permissions.cancel_all(step.events), self.elicitations.cancel_all(step.events)):

@@ -89,6 +89,11 @@ class Elicitations:
         out.append(QuestionResolved(waiting.request_id, "withdrawn", by="agent"))
         return {"action": "cancel"}
 
+    @property
+    def waits(self) -> bool:
+        """Does anything wait for a person?"""
+        return bool(self._waiting)
+
     def cancel_all(self, out: list[Event]) -> list[tuple[RpcId, dict[str, Any]]]:
         """The work is cancelled: every question that waits is answered so."""
         answers: list[tuple[RpcId, dict[str, Any]]] = [(w.rpc_id, {"action": "cancel"}) for w in self._waiting.values()]

@@ -116,6 +116,11 @@ class Permissions:
         out.append(ApprovalResolved(waiting.request_id, "withdrawn"))
         return CANCELLED
 
+    @property
+    def waits(self) -> bool:
+        """Does anything wait for a person?"""
+        return bool(self._waiting)
+
     def cancel_all(self, out: list[Event]) -> list[tuple[RpcId, dict[str, Any]]]:
         """The work is cancelled: every request that waits is answered so, at once (ACP, session/cancel)."""
         answers = [(waiting.rpc_id, CANCELLED) for waiting in self._waiting.values()]

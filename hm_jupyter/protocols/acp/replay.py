@@ -154,7 +154,7 @@ class Reconcile:
         names = self._names = missing.Names(known.messages, "" if self._ids else f"~{self._generation}")
         if replay.empty:
             known.last.lost = known.last.empty
-            if not known.empty:
+            if known.heard:
                 out.append(NoticeRaised(NOTHING_TOLD))
             return Outcome(empty=True, reached=False)
         found: list[Event] = []

@@ -134,6 +134,11 @@ class Told:
         """Nothing was told at all."""
         return len(self.stretches) == 1 and self.last.empty
 
+    @property
+    def heard(self) -> bool:
+        """Was there more than a first prompt, to which nothing was said?"""
+        return len(self.stretches) > 2 or any(not stretch.empty for stretch in self.stretches)
+
     def text(self, event: TextAppended) -> None:
         """The next piece of a message."""
         said = self._open

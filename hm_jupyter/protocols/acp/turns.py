@@ -38,6 +38,12 @@ _SLOW = "acp:slow-stop"
 
 LOST = "The connection was lost before the agent was done. What it said is shown; prompt again to go on."
 NOT_REACHED = "The connection was lost before the agent had read the prompt; send it again."
+FORGOTTEN = (
+    "The connection was lost before the agent was done, and the agent has forgotten this session. "
+    "Tell it again what it needs to know."
+)
+STILL_WORKS = "The agent still works on what was stopped. The next prompt waits until it has ended that."
+AWAY = "The agent cannot be reached. What was stopped is stopped there too as soon as it can."
 
 STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "end_turn",
@@ -52,7 +58,7 @@ STOP_REASONS: dict[str, StopReason] = {
 class Running:
     """A turn the agent works on. ``command_id`` is "" when the agent began it; ``cancelled``: we have asked it to stop;
     ``shown``: a person sees it as running. ``acked`` and ``busy`` are of v2: the prompt was taken in, and the agent said
-    that it works. ``over``: it has ended and is only not closed yet."""
+    that it works. ``over``: it has ended and is only not closed yet. ``unseen``: nobody will say when it ends."""
 
     command_id: str = ""
     cancelled: bool = False
@@ -61,6 +67,7 @@ class Running:
     busy: bool = False
     failed: str = ""
     over: bool = False
+    unseen: bool = False
 
 
 class Turns(ABC):
@@ -70,6 +77,7 @@ class Turns(ABC):
         self.context = context
         self.running: Running | None = None
         self._queue: list[Said] = []
+        self._adrift = False  # we have lost sight of a turn that the agent may still work on
 
     # ---- what people say -------------------------------------------------------------------------------------------
 
@@ -95,17 +103,21 @@ class Turns(ABC):
         dropped = self._drop(step)
         running = self.running
         if running is None:
+            if self._adrift:
+                self._cancel(step)
             self.context.cancel_waiting(step)  # asked for work that outlived its turn
             return
         if running.over:
             return
         if running.cancelled:
-            self._give_up(running, dropped, step)
+            self._give_up(running, dropped, STILL_WORKS, step)
             return
         running.cancelled = True
-        self.context.peer.notify(step, "session/cancel", {"sessionId": self.context.session_id})
+        self._cancel(step)
         self.context.cancel_waiting(step)
         step.wakes.append(Wake(_SLOW, SLOW_STOP))
+        if running.unseen:
+            self._end("cancelled", "", step)
 
     def stop(self, step: Step) -> None:
         """What ends a turn at once, before the agent's input is closed."""
@@ -113,10 +125,17 @@ class Turns(ABC):
             self.abort(step)
 
     def abort_later(self, step: Step) -> None:
-        """Stop the turn while there is no connection: it is not gone on with when there is one again."""
-        self._drop(step)
-        if self.running is not None:
-            self.running.cancelled = True
+        """Stop the turn while there is no connection: it is not gone on with when there is one again. Asked again, it
+        ends here."""
+        dropped = self._drop(step)
+        if self.running is None:
+            return
+        if self.running.cancelled:
+            self._give_up(self.running, dropped, AWAY, step)
+        self.running.cancelled = True
+
+    def decided(self, step: Step) -> None:  # noqa: B027 — nothing to do where the agent says when a turn ends
+        """A person has decided, or need not any more."""
 
     @property
     def stopping(self) -> bool:
@@ -133,6 +152,12 @@ class Turns(ABC):
     @abstractmethod
     def go_on(self, state: dict[str, Any] | None, reached: bool, step: Step) -> None:
         """The session is taken up again. ``state``: the last ``state_update`` told; ``reached``: the agent knows our prompt."""
+
+    def forgotten(self, step: Step) -> None:
+        """The agent goes on in a new session and knows nothing: not of the turn, nor of what the messages that wait for
+        its end are about."""
+        self._drop(step)
+        self._end("error", FORGOTTEN, step)
 
     def lost(self, step: Step) -> None:
         """The session is gone for good."""
@@ -162,6 +187,7 @@ class Turns(ABC):
         context = self.context
         blocks, left_out = prompt_blocks(command, context.can)
         self.running = Running(command.id)
+        self._adrift = False
         step.events.append(TurnStarted(command.id))
         context.updates.begin_turn(step.events)
         shown = command.text if command.shown is None else command.shown
@@ -203,11 +229,14 @@ class Turns(ABC):
         self.context.updates.end_turn(step.events, finished=reason == "end_turn")
         step.events.append(TurnEnded(reason, error))
 
-    def _give_up(self, running: Running, dropped: bool, step: Step) -> None:
+    def _cancel(self, step: Step) -> None:
+        self._adrift = False
+        self.context.peer.notify(step, "session/cancel", {"sessionId": self.context.session_id})
+
+    def _give_up(self, running: Running, dropped: bool, text: str, step: Step) -> None:
         if running.shown:
             running.shown = False
             self._close("cancelled", "", step)
-            text = "The agent still works on what was stopped. The next prompt waits until it has ended that."
             step.events.append(NoticeRaised(text))
         elif dropped:
             step.events.append(TurnEnded("cancelled"))  # that of the prompt that waited

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ...events import NoticeRaised, StopReason, UnknownReceived
-from ..base import Step
+from ..base import Step, Wake
 from ..jsonrpc import RpcError
-from .turns import LOST, NOT_REACHED, STOP_REASONS, Running, Turns, failure, report_usage
+from .turns import NOT_REACHED, STOP_REASONS, Running, Turns, failure, report_usage
+
+OUT_OF_SIGHT = (
+    "The connection was lost before the agent was done, and it may still be at work: what it says is shown. "
+    "%hm abort stops it; prompt again to go on."
+)
+UNSEEN = 5.0  # seconds a turn out of sight is shown after what it waited for was decided
+_UNSEEN = "acp:unseen"
 
 
 class TurnsV1(Turns):
@@ -27,8 +34,31 @@ class TurnsV1(Turns):
         step.events.append(UnknownReceived("state_update", update))
 
     def go_on(self, state: dict[str, Any] | None, reached: bool, step: Step) -> None:
-        """The answer to the prompt went with the connection, and v1 has no other word for the end of a turn."""
-        self._end("error", LOST if reached else NOT_REACHED, step)
+        """The answer to the prompt went with the connection, and v1 has no other word for the end of a turn. The agent may
+        still work on it: who has stopped it meanwhile is not to be disobeyed for that. Where it asks again what it waits for,
+        it does, and the turn stays open until that is decided."""
+        running = self.running
+        if running is not None and reached:
+            if running.cancelled:
+                self._cancel(step)
+            elif self.context.waits:
+                running.unseen = True
+                return
+            else:
+                self._adrift = True
+        self._end("error", OUT_OF_SIGHT if reached else NOT_REACHED, step)
+
+    def decided(self, step: Step) -> None:
+        if self.running is not None and self.running.unseen and not self.context.waits:
+            step.wakes.append(Wake(_UNSEEN, UNSEEN))
+
+    def woke(self, key: str, step: Step) -> bool:
+        if key != _UNSEEN:
+            return super().woke(key, step)
+        if self.running is not None and self.running.unseen and not self.context.waits:
+            self._adrift = True
+            self._end("error", OUT_OF_SIGHT, step)
+        return True
 
     def _answered(self, result: Any, error: RpcError | None, step: Step) -> None:
         if error is not None:

@@ -87,7 +87,7 @@ class TurnsV2(Turns):
         else:
             running.acked = running.busy = True
             if running.cancelled and state.get("state") != "idle":
-                self.context.peer.notify(step, "session/cancel", {"sessionId": self.context.session_id})
+                self._cancel(step)
             self.state(state, step)
 
     def woke(self, key: str, step: Step) -> bool:

@@ -199,6 +199,46 @@ def test_what_waited_for_a_person_comes_down_and_is_taken_up_when_it_is_asked_ag
     assert reply is not None and reply["result"]["outcome"]["optionId"] == "yes"
 
 
+@pytest.mark.parametrize("end", ["decided", "taken back", "stopped", "lost again"])
+def test_what_is_asked_again_while_the_session_is_taken_up_keeps_the_turn_of_v1_open(end: str) -> None:
+    """The agent waits, so it works: nothing is answered for the person, and the cell goes on showing what waits."""
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.asks_leave(0)
+    lose(talk, LOADS)
+    talk.updates("user_message_chunk", content={"type": "text", "text": "hi"})
+    talk.asks_leave(7)
+    talk.answers("session/load", {})
+    assert talk.told(TurnEnded) == [] and talk.reply(7) is None
+    [tool] = [e for e in transcript(talk).entries.values() if isinstance(e, ToolEntry)]
+    assert tool.status == "pending"
+    [request] = transcript(talk).state.pending
+    if end == "decided":
+        talk.does(cmd.Approve(request_id=request.request_id, allow=True))
+        reply = talk.reply(7)
+        assert reply is not None and reply["result"]["outcome"]["optionId"] == "yes"
+        assert talk.told(TurnEnded) == []
+        talk.says("done")
+        talk.rings("acp:unseen")
+        assert words(talk) == ["done"]
+    elif end == "taken back":
+        talk.tells("$/cancel_request", requestId=7)
+        talk.rings("acp:unseen")
+    elif end == "stopped":
+        talk.does(cmd.Abort())
+        assert len(talk.sent("session/cancel")) == 1
+        assert [e.stop_reason for e in talk.told(TurnEnded)] == ["cancelled"]
+        return
+    else:
+        lose(talk, LOADS)
+        replay_v1(talk, "hi", "done")
+        talk.answers("session/load", {})
+    [ended] = talk.told(TurnEnded)
+    assert "may still be at work" in ended.error
+    talk.does(cmd.Prompt(text="next"))
+    assert len(talk.sent("session/prompt")) == 2
+
+
 def test_requests_of_ours_that_were_open_fail() -> None:
     talk = Talk().open(LOADS)
     command = cmd.ListSessions()
@@ -240,10 +280,79 @@ def test_while_it_is_away_only_stopping_is_possible_and_it_holds() -> None:
     assert len(talk.sent("session/prompt")) == 1
 
 
+def test_a_second_stop_while_it_is_away_ends_the_turn_here_and_the_agent_is_told_when_it_is_back() -> None:
+    """Somebody may be away for good: a cell must not wait for that."""
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.says("one")
+    talk.take(talk.adapter.link_back(fresh=True))
+    talk.does(cmd.Abort())
+    assert talk.told(TurnEnded) == []
+    talk.does(cmd.Abort())
+    assert [e.stop_reason for e in talk.told(TurnEnded)] == ["cancelled"]
+    talk.does(cmd.Abort())
+    talk.answers("initialize", LOADS)
+    replay_v1(talk, "hi", "one two")
+    talk.answers("session/load", {})
+    assert talk.told(TurnEnded) == [] and len(talk.sent("session/cancel")) == 1
+    talk.does(cmd.Prompt(text="next"))
+    assert len(talk.sent("session/prompt")) == 1
+
+
+@pytest.mark.parametrize("when", ["before it is back", "while it is taken up", "afterwards"])
+def test_a_turn_of_v1_that_is_stopped_around_a_loss_is_stopped_there_too(when: str) -> None:
+    """It has no more end that could be waited for, but the agent may well go on with it."""
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    talk.says("one")
+    talk.take(talk.adapter.link_lost("broken pipe"))
+    if when == "before it is back":
+        talk.does(cmd.Abort())
+    talk.take(talk.adapter.link_back(fresh=True))
+    if when == "while it is taken up":
+        talk.does(cmd.Abort())
+    talk.sent()
+    talk.answers("initialize", LOADS)
+    replay_v1(talk, "hi", "one two")
+    talk.answers("session/load", {})
+    if when == "afterwards":
+        [end] = talk.told(TurnEnded)
+        assert "may still be at work" in end.error and "%hm abort" in end.error
+        assert talk.sent("session/cancel") == []
+        talk.does(cmd.Abort())
+    assert len(talk.sent("session/cancel")) == 1
+    talk.does(cmd.Abort())
+    assert talk.sent("session/cancel") == [], "once is enough: agents take a second one for the next prompt"
+
+
+def test_a_stop_of_what_the_agent_never_read_is_no_business_of_its() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="first"))
+    talk.says("done")
+    talk.answers("session/prompt", {"stopReason": "end_turn"})
+    talk.does(cmd.Prompt(text="second thing"))
+    talk.take(talk.adapter.link_back(fresh=True))
+    talk.does(cmd.Abort())
+    talk.answers("initialize", LOADS)
+    replay_v1(talk, "first", "done")
+    talk.answers("session/load", {})
+    assert talk.sent("session/cancel") == []
+
+
+def test_nothing_told_of_a_session_in_which_nothing_was_said_is_no_news() -> None:
+    talk = Talk().open(LOADS)
+    talk.does(cmd.Prompt(text="hi"))
+    lose(talk, LOADS)
+    talk.answers("session/load", {})
+    assert [e for e in talk.told() if isinstance(e, NoticeRaised)] == []
+
+
 def test_an_agent_that_forgets_gets_a_new_session_and_the_person_is_told() -> None:
     for hello, answer in ((V1, None), (LOADS, {"code": -32002, "message": "no such session"})):
         talk = Talk().open(hello)
         talk.does(cmd.Prompt(text="hi"))
+        waiting = cmd.FollowUp(text="go on with that")
+        talk.does(waiting)
         talk.says("one")
         lose(talk, hello)
         if answer:
@@ -251,7 +360,9 @@ def test_an_agent_that_forgets_gets_a_new_session_and_the_person_is_told() -> No
         talk.answers("session/new", {"sessionId": "s2"})
         events: list[Event] = talk.told()
         assert any(isinstance(e, NoticeRaised) and "remembers nothing" in e.text for e in events)
-        assert any(isinstance(e, TurnEnded) and e.stop_reason == "error" for e in events)
+        [end] = [e for e in events if isinstance(e, TurnEnded)]
+        assert end.stop_reason == "error" and "has forgotten" in end.error
+        assert MessagesDropped([waiting.id]) in events, "it was meant for somebody who knew what it is about"
         assert SessionUpdated({"session_id": "s2"}) in events
         talk.does(cmd.Prompt(text="again"))
         assert talk.last("session/prompt")["params"]["sessionId"] == "s2"
@@ -272,7 +383,7 @@ def test_an_agent_that_opens_nothing_any_more_says_why(fault: str) -> None:
     events = talk.told()
     assert any(isinstance(e, NoticeRaised) and "out of order" in e.text for e in events)
     assert any(isinstance(e, TurnEnded) for e in events)
-    with pytest.raises(NotSupported):
+    with pytest.raises(NotSupported, match=r"out of order.*Start another"):
         talk.does(cmd.Prompt(text="x"))
 
 
