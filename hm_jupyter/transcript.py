@@ -310,8 +310,9 @@ class SessionState:
     """The session as a whole. ``status``: starting, ready, working, waiting (for the person), offline, ended.
 
     ``offline`` is a remote agent whose connection is being made again; ``link`` says why. ``labels`` are names for the ids
-    in ``modes`` and ``models``. ``context`` of ``context_size`` tokens are in use; ``spent`` is what the agent says the
-    session has cost. ``protocol`` is for people: what is spoken, over what.
+    in ``modes`` and ``models``, also under ``mode:ID`` and ``model:ID`` (one id may be both). ``context`` of
+    ``context_size`` tokens are in use; ``spent`` is what the agent says the session has cost. ``protocol`` is for people:
+    what is spoken, over what.
     """
 
     session_id: str = ""

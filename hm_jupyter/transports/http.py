@@ -39,8 +39,9 @@ log = logging.getLogger("hm_jupyter")
 STREAMS = 64
 """Sessions whose streams are kept open; a server that names more of them is not followed."""
 
-QUIET = 0.1
-"""Seconds without a word on a session's stream after which an answer that came on another one is not early."""
+QUIET, LOOKS = 0.1, 10
+"""Seconds (and how many looks at it) without a word on a session's stream after which an answer that came on another
+one is not early."""
 
 
 class HttpTransport(Transport):
@@ -300,15 +301,16 @@ class HttpTransport(Transport):
     async def _after(self, stream: Stream, item: Received) -> None:
         """Pass an answer on when nothing comes on its session's stream any more. A history is replayed there, and the
         answer that ends it comes on the connection's stream (ACP reference 10), which may be quicker."""
-        loop = self._loop
-        came = loop.time()
-        waited = 0.0
-        while waited < self.patience.taken:
-            if stream.settled.is_set() and (not stream.open or loop.time() - max(stream.heard, came) >= QUIET):
+        waited, quiet, heard = 0, 0, stream.heard
+        while waited < self.patience.taken / QUIET * LOOKS and quiet < LOOKS:
+            if stream.settled.is_set() and not stream.open:  # the server knows no such stream
                 break
-            await asyncio.sleep(QUIET / 5)
+            await asyncio.sleep(QUIET / LOOKS)
+            # Counted in looks, not in seconds: when this machine is busy, what has come may still have to be read.
+            quiet = quiet + 1 if stream.open and stream.heard == heard else 0
+            heard = stream.heard
             if stream.session not in self._down:  # else it is being opened again, and has more to tell
-                waited += QUIET / 5
+                waited += 1
         self._opened().put([item])
 
     async def room(self) -> None:

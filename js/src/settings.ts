@@ -140,12 +140,12 @@ const besides = (o: ConfigOption, { modes, models, capabilities: can }: Chosen) 
   (o.category === "mode" && !!can.set_mode && modes.length > 0) || (o.category === "model" && !!can.set_model && models.length > 0);
 
 /** The choices of the mode or the model: ids of the state, with names, help and groups from the setting of that category. */
-export function choices(ids: string[], labels: Record<string, string>, option: ConfigOption | undefined): Choice[] {
+export function choices(what: "mode" | "model", ids: string[], labels: Record<string, string>, option: ConfigOption | undefined): Choice[] {
+  const named = (key: string) => (Object.hasOwn(labels ?? {}, key) ? labels[key] as string : "");
   const known = new Map(option?.choices.map((c) => [c.value, c]));
   return ids.map((value) => {
     const choice = known.get(value);
-    const named = Object.hasOwn(labels ?? {}, value) ? labels[value] as string : "";
-    // The setting's own name first: a mode and a model may have one id, and then they share a label.
-    return { value, label: choice?.label || named, help: choice?.help ?? "", group: choice?.group ?? "" };
+    // A mode and a model may have one id; then the names with a prefix tell them apart.
+    return { value, label: choice?.label || named(`${what}:${value}`) || named(value), help: choice?.help ?? "", group: choice?.group ?? "" };
   });
 }

@@ -77,9 +77,9 @@ export class StatusLine {
     const open = !store.frozen && !offline && !cut && state.status !== "ended";
     const of = (category: string) => state.options?.find((o) => o.category === category && o.kind === "select");
     const model = this.turn?.model && store.frozen ? this.turn.model : state.model;
-    this.model.update(model, choices(state.models, state.labels, of("model")), open && !!state.capabilities.set_model, (c) => c.label || modelName(c.value) || "default model");
+    this.model.update(model, choices("model", state.models, state.labels, of("model")), open && !!state.capabilities.set_model, (c) => c.label || modelName(c.value) || "default model");
     const all = state.approve === "all" || state.mode === "all";
-    this.mode.update(state.mode, choices(state.modes, state.labels, of("mode")), open && !!state.capabilities.set_mode, (c) => `mode: ${c.label || c.value}${all && c.value === state.mode ? ", nothing asks" : ""}`, all);
+    this.mode.update(state.mode, choices("mode", state.modes, state.labels, of("mode")), open && !!state.capabilities.set_mode, (c) => `mode: ${c.label || c.value}${all && c.value === state.mode ? ", nothing asks" : ""}`, all);
     this.settings.update(open || cut);
     this.drawMeter();
     const usage = this.turn && this.turn.status !== "running" ? this.turn.usage : state.usage;

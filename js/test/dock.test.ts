@@ -35,6 +35,13 @@ describe("settings", () => {
     expect([...pick(root, "Model").options].map((o) => o.textContent)).toEqual(["Recommended", "Opus"]);
   });
 
+  it("… also where no setting names them, only the session", async () => {
+    const s = changed("acp-settings", { modes: ["default", "plan"], models: ["default", "opus"], mode: "default", model: "default", options: [], labels: { plan: "Plan", opus: "Opus", "mode:default": "Manual", "model:default": "Recommended" } });
+    const { root } = await show(s, wait);
+    expect([...pick(root, "Mode").options].map((o) => o.textContent)).toEqual(["mode: Manual", "mode: Plan"]);
+    expect([...pick(root, "Model").options].map((o) => o.textContent)).toEqual(["Recommended", "Opus"]);
+  });
+
   it("are behind one button, mode and model not twice", async () => {
     const { root } = await show("acp-settings", wait);
     const settings = button(root, "Settings");

@@ -251,6 +251,8 @@ class Connection:
             step.events.append(SessionStarted(session_id, context.setup.cwd, resumed=resumed))
             step.events.append(SessionUpdated({"protocol": f"ACP v{context.version}", "auth": context.agent.auth}))
             step.events.extend(told)
+            if self._number:  # lost before anything was open on it
+                step.events.append(LinkChanged(True))
             self.ready = True
             kept = self._inbox.end(session_id)
             if resumed:

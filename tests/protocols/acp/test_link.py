@@ -431,3 +431,13 @@ def test_a_turn_the_agent_began_while_it_was_away_is_a_turn() -> None:
     talk.state("running")
     talk.answers("session/resume", {})
     assert talk.told(TurnStarted) == [TurnStarted("")]
+
+
+def test_a_loss_before_the_session_is_open_is_over_when_it_is() -> None:
+    talk = Talk()
+    talk.answers("initialize", LOADS)
+    lose(talk, LOADS)
+    talk.answers("session/new", {"sessionId": "s1"})
+    links = [e for e in talk.events if isinstance(e, (LinkChanged, SessionStarted))]
+    assert [type(e) for e in links] == [LinkChanged, SessionStarted, LinkChanged]
+    assert links[-1] == LinkChanged(True)
