@@ -388,7 +388,7 @@ class Connection:
             if resumed:
                 state, reached = self._missing(kept, step)
             else:
-                reached = False
+                reached = self._shown.answered
                 self._shown.begin()
                 self._shown.end([], running=False)
                 text = "The agent could not take the session up again: it goes on in a new one and remembers nothing."
