@@ -388,6 +388,7 @@ class Drive:
     def again(self) -> None:
         """Another session in the place of the one that is open."""
         self._session.close()
+        self._sent.clear()
         self._open()
 
     def _at_work(self, turn: Turn) -> bool:
