@@ -27,7 +27,7 @@ from .flood import Flood
 from .hosting import Hosting
 from .journal import Journal
 from .policy import Policy
-from .reducer import reduce
+from .reducer import appended, reduce
 from .state import running_turn
 from .turn import TurnOptions, Watch
 from .waiters import Waiter, Waiters
@@ -214,6 +214,11 @@ class Controller:
         """Reduce one event and apply what it leads to. Listeners are told by the next :meth:`_publish`."""
         now = self._clock()
         kind = type(event)
+        if type(event) is ev.TextAppended and (token := appended(self.transcript, event)) is not None:
+            self.transcript.apply(token)
+            self._batch.append(token)
+            self.journal.write(now, self.transcript.state.turn, event)
+            return
         shown: ev.Event | None = event
         if kind is not ev.TextAppended:
             shown = event = self._before(event)

@@ -38,12 +38,16 @@ STATE_FIELDS = frozenset(
 )  # fmt: skip
 
 
+def appended(t: Transcript, event: ev.TextAppended) -> Append | None:
+    """The hot path, one token: what it leads to where its message is there already, else None (:func:`reduce` knows)."""
+    entry = t.entries.get("m:" + event.message_id)
+    return None if entry is None else Append(entry.id, "text", event.text)
+
+
 def reduce(t: Transcript, event: ev.Event, now: float) -> list[Op]:
     """The operations ``event`` leads to. ``now``: seconds since the epoch."""
-    if type(event) is ev.TextAppended:  # the hot path: a token of a message that is open already
-        entry = t.entries.get("m:" + event.message_id)
-        if entry is not None:
-            return [Append(entry.id, "text", event.text)]
+    if type(event) is ev.TextAppended and (op := appended(t, event)) is not None:
+        return [op]
     turn = running_turn(t)
     if turn is not None and not turn.started:
         now = 0.0  # an earlier turn, told again: nothing in it has a time

@@ -104,7 +104,7 @@ class LineDecoder:
                 self._skipping = False
                 continue
             try:
-                out.append(Message(from_json(line, allow_inf_nan=False)))
+                out.append(Message(from_json(line, allow_inf_nan=False, cache_strings="keys")))
             except ValueError as error:
                 if line and not line.isspace():
                     out.append(_decode_odd(line, error))

@@ -107,7 +107,7 @@ class SseDecoder:
             if plain and at <= last and not lines[at] and line.startswith(b"data: ") and len(line) <= most:
                 at += 1
                 try:
-                    out.append(Message(from_json(line[6:], allow_inf_nan=False)))
+                    out.append(Message(from_json(line[6:], allow_inf_nan=False, cache_strings="keys")))
                 except ValueError:
                     if line[6:].strip():
                         out.append(_odd(line[6:]))
@@ -157,7 +157,7 @@ class SseDecoder:
         if data and self._ours():
             raw = data[0] if len(data) == 1 else b"\n".join(data)
             try:
-                out.append(Message(from_json(raw, allow_inf_nan=False)))
+                out.append(Message(from_json(raw, allow_inf_nan=False, cache_strings="keys")))
             except ValueError:
                 if raw.strip():
                     out.append(_odd(raw))

@@ -92,18 +92,15 @@ class Connection:
     def token(self, value: Any) -> TextAppended | None:
         """The commonest message by far, on a short way: the next piece of the text being written. None: it is not that, and
         has to go the long way. (20,000 of them cost half of what they do on the long one.)"""
-        if (
-            not self.ready
-            or self._retelling
-            or type(value) is not dict
-            or "id" in value
-            or value.get("method") != "session/update"
-        ):
+        if type(value) is not dict or value.get("method") != "session/update" or "id" in value:
             return None
-        params = value.get("params")
-        if type(params) is not dict or self.parts is None or params.get("sessionId") != self.parts.context.session_id:
+        params, parts = value.get("params"), self.parts
+        if not self.ready or self._retelling or parts is None or type(params) is not dict:
             return None
-        event = self.parts.context.updates.messages.token(params.get("update"))
+        context = parts.context
+        if params.get("sessionId") != context.session_id:
+            return None
+        event = context.updates.messages.token(params.get("update"))
         if event is not None and self._shown is not None:
             self._shown.told_token(event)
         return event

@@ -43,7 +43,7 @@ def _play(drive: Drive, step: str) -> None:
         return
     began, drive.detail = time.monotonic(), ""
     try:
-        if drive.row.raw.get("fresh") and step in ("deny", "cancel_ask", "busy"):
+        if step in drive.row.raw.get("fresh", ()):
             drive.again()
         outcome = getattr(drive, step)()
     except HmError as error:

@@ -187,7 +187,9 @@ class Drive:
         now, models = session.state.model, session.state.models
         facts = [f"{min(len(models), 2)}{'+' if len(models) > 2 else ''} models"]
         other = self.row.raw.get("other_model") or next((m for m in models if m != now), now)
-        for model in (other, *([now] if now in models else [])):
+        for model in (other, now):
+            if model not in session.state.models:
+                continue  # an agent may not offer to go back
             session.set_model(model)
             there = self._wait(lambda model=model: session.state.model == model, 5)
             facts.append("changed" if there else f"asked for {model}, stays {session.state.model or 'nothing'}")
@@ -386,6 +388,7 @@ class Drive:
     def again(self) -> None:
         """Another session in the place of the one that is open."""
         self._session.close()
+        self._sent.clear()
         self._open()
 
     def _at_work(self, turn: Turn) -> bool:

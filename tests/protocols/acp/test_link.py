@@ -552,3 +552,14 @@ def test_a_loss_before_the_session_is_open_is_over_when_it_is() -> None:
     links = [e for e in talk.events if isinstance(e, (LinkChanged, SessionStarted))]
     assert [type(e) for e in links] == [LinkChanged, SessionStarted, LinkChanged]
     assert links[-1] == LinkChanged(True)
+
+
+def test_an_agent_that_forgets_in_the_middle_of_its_answer_had_read_the_prompt() -> None:
+    """To send it again would have the work done twice."""
+    talk = Talk().open(V1)
+    talk.does(cmd.Prompt(text="go"))
+    talk.says("half of ")
+    lose(talk, V1)
+    talk.answers("session/new", {"sessionId": "s2"})
+    (end,) = talk.told(TurnEnded)
+    assert "What it said is shown" in end.error
