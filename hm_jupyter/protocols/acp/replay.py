@@ -127,11 +127,6 @@ class Reconcile:
             self._names.translate(event)
         self._known.text(event)
 
-    @property
-    def answered(self) -> bool:
-        """Was anything told since the last prompt?"""
-        return not self._known.last.empty
-
     def begin(self) -> None:
         """A replay begins."""
         self._replay = Told(whole=True)

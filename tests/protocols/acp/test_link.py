@@ -562,4 +562,4 @@ def test_an_agent_that_forgets_in_the_middle_of_its_answer_had_read_the_prompt()
     lose(talk, V1)
     talk.answers("session/new", {"sessionId": "s2"})
     (end,) = talk.told(TurnEnded)
-    assert "What it said is shown" in end.error
+    assert "has forgotten" in end.error and "send it again" not in end.error
