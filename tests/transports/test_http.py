@@ -383,6 +383,11 @@ async def test_where_nobody_listens_open_says_so() -> None:
     ("reply", "words"),
     [
         (Reply(404, b"Not Found"), r"nothing at this address \(404: Not Found\).*address of an ACP endpoint"),
+        (Reply(404, b'{"error": "no such path"}'), r"nothing at this address .*no such path.*address of an ACP endpoint"),
+        (Reply(404, b'{"error": {"message": "no such path"}, "id": "req-1"}'), "nothing at this address .*no such path"),
+        (Reply(200, b'{"error": {"message": "no such path"}}'), "does not speak ACP"),
+        (Reply(401, b'{"error": {"message": "no key"}}'), "who you are"),
+        (Reply(500, b'{"error": {"message": "oops"}}'), r"it failed \(500: .*oops"),
         (Reply(200, b"<html>"), "does not speak ACP"),
         (Reply(200, b'{"jsonrpc": "2.0", "id": 1, "result": {}}'), "without Acp-Connection-Id"),
         (Reply(403, b""), r"does not let you in \(403\). Pass headers"),
