@@ -239,4 +239,4 @@ def status_words(status: int) -> str:
     }.get(status, "it refused")
 
 
-AUTH_HINT = "Pass headers={'Authorization': 'Bearer …'}, or renew the token if you did."
+AUTH_HINT = "Pass headers={…} or token=… (with %hm start: --token $NAME), or renew the token if you did."
