@@ -24,7 +24,7 @@ class Talk:
     """Both directions of one connection. What has been looked at by :meth:`told` and :meth:`sent` is not told again."""
 
     def __init__(self, **options: Any) -> None:
-        self.adapter = AcpAdapter(**{"cwd": "/work", **options})
+        self.adapter = AcpAdapter(**{"cwd": "/shop", **options})
         self.messages: list[Json] = []
         self.events: list[Event] = []
         self.calls: list[HostCall] = []

@@ -177,7 +177,7 @@ def test_a_form_is_listed_and_answered_by_fields(shell: InteractiveShell):
     assert "count: a whole number (1 to 9), needed [3]" in shown
     with pytest.raises(UsageError, match="--field NAME=VALUE"):
         run(shell, "%hm answer shop")
-    with pytest.raises(UsageError, match="name: give text"):
+    with pytest.raises(UsageError, match=r"name \(Name\): give text"):
         run(shell, "%hm answer --field name=x")
     run(shell, "%hm answer --field name=shop --field tags=x,z --field 'mail=me@example.org'")
     assert "shop" in shell.user_ns["t"].wait(10).text

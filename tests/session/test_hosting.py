@@ -168,7 +168,17 @@ def output(agent: Agent, terminal: str = "t1") -> str:
 
 
 def children() -> list[psutil.Process]:
-    return [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    """Processes begun in this test; another test's may be on its way out still."""
+    alive = [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    return [p for p in alive if p not in BEFORE]
+
+
+BEFORE: list[psutil.Process] = []
+
+
+@pytest.fixture(autouse=True)
+def of_this_test_alone() -> None:
+    BEFORE[:] = psutil.Process().children(recursive=True)
 
 
 # ---- reading -------------------------------------------------------------------------------------------------------

@@ -209,10 +209,16 @@ async def test_closing_ends_all_of_them_in_bounded_time(
 
 
 async def test_a_start_that_is_cancelled_leaves_nothing(bench: Bench, until: Any, tmp_path: Path) -> None:
+    me = psutil.Process()
+    before = me.children(recursive=True)  # another test's, on its way out still
     with anyio.move_on_after(0.001):
         await bench.run("t", "echo $$ > pid; exec sleep 100")
-    me = psutil.Process()
-    await until(lambda: not [p for p in me.children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE])
+
+    def begun() -> list[psutil.Process]:
+        alive = [p for p in me.children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+        return [p for p in alive if p not in before]
+
+    await until(lambda: not begun())
     await bench.run("t", "true")  # the id is free
 
 

@@ -36,9 +36,9 @@ def terminal(talk: Talk, rpc_id: Any = "t", **more: Any) -> str:
 
 
 def test_a_file_is_read_as_asked(talk: Talk) -> None:
-    talk.asks(0, "fs/read_text_file", sessionId="s1", path="/work/a.txt", line=3, limit=2)
+    talk.asks(0, "fs/read_text_file", sessionId="s1", path="/shop/a.txt", line=3, limit=2)
     [call] = talk.calls
-    assert (call.name, call.args) == ("read_file", {"path": "/work/a.txt", "line": 3, "limit": 2})
+    assert (call.name, call.args) == ("read_file", {"path": "/shop/a.txt", "line": 3, "limit": 2})
     assert talk.reply(0) is None
     talk.host({"content": "three\nfour\n"})
     assert result(talk, 0) == {"content": "three\nfour\n"}
@@ -50,8 +50,8 @@ def test_without_line_and_limit_the_whole_file_is_meant(talk: Talk) -> None:
 
 
 def test_a_file_is_written_as_asked(talk: Talk) -> None:
-    talk.asks("w", "fs/write_text_file", sessionId="s1", path="/work/a.txt", content="")
-    assert talk.calls[0].args == {"path": "/work/a.txt", "content": ""}
+    talk.asks("w", "fs/write_text_file", sessionId="s1", path="/shop/a.txt", content="")
+    assert talk.calls[0].args == {"path": "/shop/a.txt", "content": ""}
     talk.host({})
     assert result(talk, "w") == {}
 
@@ -103,9 +103,9 @@ def test_params_that_make_no_sense_are_refused_and_nothing_is_done(talk: Talk, m
 def test_meta_is_no_argument(talk: Talk) -> None:
     """Pitfall 20."""
     evil = {"path": "/etc/passwd", "content": "x", "command": "rm", "terminalId": "t", "limit": 1}
-    talk.asks(0, "fs/read_text_file", path="/work/a", _meta=evil)
-    assert talk.calls[0].args == {"path": "/work/a", "line": None, "limit": None}
-    talk.asks(1, "fs/write_text_file", path="/work/a", _meta=evil)
+    talk.asks(0, "fs/read_text_file", path="/shop/a", _meta=evil)
+    assert talk.calls[0].args == {"path": "/shop/a", "line": None, "limit": None}
+    talk.asks(1, "fs/write_text_file", path="/shop/a", _meta=evil)
     assert result(talk, 1)["code"] == -32602
 
 
@@ -114,9 +114,9 @@ def test_meta_is_no_argument(talk: Talk) -> None:
 
 def test_a_terminal_is_made_with_an_id_of_ours(talk: Talk) -> None:
     env = [{"name": "A", "value": "1"}, {"name": 5, "value": "x"}, "rubbish"]
-    talk.asks(0, "terminal/create", sessionId="s1", command="ls", args=["-l"], env=env, cwd="/work", outputByteLimit=99)
+    talk.asks(0, "terminal/create", sessionId="s1", command="ls", args=["-l"], env=env, cwd="/shop", outputByteLimit=99)
     [call] = talk.calls
-    wanted = {"command": "ls", "args": ["-l"], "env": {"A": "1"}, "cwd": "/work", "output_limit": 99, "call_id": ""}
+    wanted = {"command": "ls", "args": ["-l"], "env": {"A": "1"}, "cwd": "/shop", "output_limit": 99, "call_id": ""}
     assert call.name == "terminal_create" and {k: call.args[k] for k in wanted} == wanted
     assert talk.reply(0) is None
     talk.host({})
@@ -217,7 +217,7 @@ def test_ids_0_and_text_0_are_two_calls(talk: Talk) -> None:
     ids=["not offered", "v2", "no reading"],
 )
 def test_what_was_not_offered_is_not_there(talk: Talk) -> None:
-    talk.asks(0, "fs/read_text_file", path="/work/a")
+    talk.asks(0, "fs/read_text_file", path="/shop/a")
     assert result(talk, 0)["code"] == -32601 and talk.calls == []
 
 

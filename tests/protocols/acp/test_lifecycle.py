@@ -40,10 +40,10 @@ def answered(talk: Talk) -> CommandAnswered:
 def test_a_new_session_is_ready_when_it_is_answered() -> None:
     talk = Talk()
     talk.answers("initialize", V1)
-    assert talk.last("session/new")["params"] == {"cwd": "/work", "mcpServers": []}
+    assert talk.last("session/new")["params"] == {"cwd": "/shop", "mcpServers": []}
     assert talk.told(SessionStarted) == []
     talk.answers("session/new", {"sessionId": "s1"})
-    assert talk.told(SessionStarted) == [SessionStarted("s1", "/work")]
+    assert talk.told(SessionStarted) == [SessionStarted("s1", "/shop")]
 
 
 @pytest.mark.parametrize("result", [None, {}, {"sessionId": ""}, {"sessionId": 5}, []])
@@ -241,11 +241,11 @@ def test_a_saved_session_is_taken_up_the_way_the_agent_has(hello: Json, replay: 
     talk = Talk(resume="old", replay=replay)
     talk.answers("initialize", hello)
     params = talk.last(method)["params"]
-    assert params["sessionId"] == "old" and params["cwd"] == "/work"
+    assert params["sessionId"] == "old" and params["cwd"] == "/shop"
     assert ("replayFrom" in params) == (hello is V2 and replay)
     talk.answers(method, None)  # pitfall 21: null is a success
     [event] = talk.told(SessionStarted)
-    assert event == SessionStarted("old", "/work", resumed=True)
+    assert event == SessionStarted("old", "/shop", resumed=True)
 
 
 def test_an_agent_that_saves_nothing_cannot_take_up() -> None:
@@ -277,12 +277,12 @@ def test_a_replay_the_agent_cannot_give_is_done_without() -> None:
 def test_all_pages_of_the_saved_sessions_are_listed() -> None:
     talk = Talk().open(can(session={"list": {}}))
     talk.does(cmd.ListSessions())
-    assert talk.last("session/list")["params"] == {"cwd": "/work"}
-    page = [{"sessionId": "a", "cwd": "/work", "title": "One", "updatedAt": "2026-01-01"}, {"title": "no id"}, 5]
+    assert talk.last("session/list")["params"] == {"cwd": "/shop"}
+    page = [{"sessionId": "a", "cwd": "/shop", "title": "One", "updatedAt": "2026-01-01"}, {"title": "no id"}, 5]
     talk.answers("session/list", {"sessions": page, "nextCursor": "c1"})
-    assert talk.last("session/list")["params"] == {"cwd": "/work", "cursor": "c1"}
+    assert talk.last("session/list")["params"] == {"cwd": "/shop", "cursor": "c1"}
     talk.answers("session/list", {"sessions": [{"sessionId": "b"}], "nextCursor": None})
-    first = {"id": "a", "root": "/work", "title": "One", "updated": "2026-01-01"}
+    first = {"id": "a", "root": "/shop", "title": "One", "updated": "2026-01-01"}
     assert answered(talk).data == {"sessions": [first, {"id": "b"}]}
     talk.does(cmd.ListSessions(all=True))
     assert talk.last("session/list")["params"] == {}
@@ -325,7 +325,7 @@ def test_a_fork_goes_on_as_the_new_session_with_what_it_told_before() -> None:
     talk.says("early", "s2")
     talk.answers("session/fork", {"sessionId": "s2", "modes": MODES})
     events = talk.told()
-    assert SessionStarted("s2", "/work") in events
+    assert SessionStarted("s2", "/shop") in events
     assert [e.text for e in events if isinstance(e, TextAppended)] == ["early"]
     talk.does(cmd.Prompt(text="hi"))
     assert talk.last("session/prompt")["params"]["sessionId"] == "s2"

@@ -65,7 +65,7 @@ def test_a_lost_session_is_loaded_again_and_only_what_is_missing_is_told() -> No
     talk.says("two ")
     talk.told()
     lose(talk, LOADS)
-    assert talk.last("session/load")["params"] == {"sessionId": "s1", "cwd": "/work", "mcpServers": []}
+    assert talk.last("session/load")["params"] == {"sessionId": "s1", "cwd": "/shop", "mcpServers": []}
     assert talk.told(LinkChanged) == [LinkChanged(False, "broken pipe")]
     replay_v1(talk, "hi", "one two three")
     talk.answers("session/load", None)

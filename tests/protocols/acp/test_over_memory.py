@@ -39,7 +39,7 @@ class Agent:
         transport, self.peer = memory_transport(self.handle)
 
         async def open() -> Session:
-            return await open_session(transport, AcpAdapter(cwd="/work"), agent="fake")
+            return await open_session(transport, AcpAdapter(cwd="/shop"), agent="fake")
 
         return runtime().run(open)
 
