@@ -85,20 +85,23 @@ def sign_in_help(launch: Launch, error: SignInRequired) -> str:
     for method in error.methods:
         told = f"  {method.id}: {method.name}" + (f" ({method.help})" if method.help else "")
         lines += [told, f"      {what_to_type(launch, method)}"]
+    if launch.program and not launch.known and any(m.kind != "other" for m in error.methods):
+        lines.append("In a notebook: %hm login NAME METHOD, where NAME is a variable with that command.")
     if launch.agent is not None and launch.agent.sign_in:
         lines.append(f"For {who}: {launch.agent.sign_in}.")
     return "\n".join(lines)
 
 
-def what_to_type(launch: Launch, method: AuthMethod) -> str:
-    """What a person types to sign in by that method."""
+def what_to_type(launch: Launch, method: AuthMethod, called: str = "") -> str:
+    """What a person types to sign in by that method. ``called``: the variable that holds the agent's command, if one does."""
+    called = launch.known or called
     named = repr(launch.known or launch.program or launch.url.partition("?")[0])
     if method.kind == "terminal":
         line = terminal_line(launch, method)
-        return f"in a terminal: {line}" + (f", or here: %hm login {launch.known} {method.id}" if launch.known else "")
+        return f"in a terminal: {line}" + (f", or here: %hm login {called} {method.id}" if called else "")
     if method.kind == "other":
         return "this agent wants something else for it: set it up as the agent's own pages say, then connect again"
-    magic = f"%hm login {launch.known} {method.id}, or " if launch.known else ""
+    magic = f"%hm login {called} {method.id}, or " if called else ""
     return f"{magic}hm.connect({named}, sign_in={method.id!r})"
 
 

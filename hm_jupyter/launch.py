@@ -223,7 +223,10 @@ def expanded(text: str, what: str) -> str:
     def value(match: re.Match[str]) -> str:
         variable = match[1] or match[2]
         if variable not in os.environ:
-            raise UsageError(f"{what} needs the environment variable {variable}, which this kernel does not have.")
+            raise UsageError(
+                f"{what} needs the environment variable {variable}, which this kernel does not have. Set it where Jupyter is "
+                f"started, or here: import os, getpass; os.environ[{variable!r}] = getpass.getpass()"
+            )
         return os.environ[variable]
 
     return _VARIABLE.sub(value, text)

@@ -68,7 +68,8 @@ def options(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
         value = ("on" if option.value else "off") if isinstance(option.value, bool) else option.value
         offered = "on, off" if option.kind == "boolean" else "\n".join(_choices(option))
         rows.append((option.id, value, offered, "\n".join(x for x in (option.name, option.help) if x)))
-    note = "Change one with %hm set NAME VALUE." if rows else f"{session.state.agent} offers no settings of its own."
+    none = f"{session.state.agent} offers no settings of its own; %hm mode and %hm model tell what else there is."
+    note = "Change one with %hm set NAME VALUE." if rows else none
     return Table(("name", "value", "offered", "what it is"), rows, note=note, code=("name", "value", "offered"))
 
 
@@ -95,7 +96,12 @@ def set_option(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
         if name in settings(magics):
             raise UsageError(f"{name} is a setting of this extension: %hm config {name}={value}")
         near = closest(name, known)
-        hint = f"did you mean {near}?" if near else f"it has {', '.join(known) or 'none'}."
+        has = (
+            f"it has {', '.join(known)}."
+            if known
+            else "it offers none; %hm mode and %hm model tell what else there is."
+        )
+        hint = f"did you mean {near}?" if near else has
         raise UsageError(
             f"{session.state.agent} has no setting {name!r}; {hint} To send this as a prompt write %hm -- set {args.text}"
         )

@@ -50,7 +50,7 @@ def login(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table | Non
     if not wanted:
         able = [m for m in methods if m.kind != "other"]
         if len(able) != 1 or not target.needed:
-            return _ways(target)
+            return _ways(target, args.words[0] if isinstance(agent, list) else "")
         method = able[0]
     else:
         method = _method(methods, wanted)
@@ -117,8 +117,11 @@ def _made_of(session: Session, magics: HmMagics) -> Any:
     return session.agent if session.agent is not None else known[0] if known else named(magics.agent)
 
 
-def _ways(target: _Target) -> Table:
-    rows = [(m.id, m.name + (f"\n{m.help}" if m.help else ""), what_to_type(target.launch, m)) for m in target.methods]
+def _ways(target: _Target, called: str) -> Table:
+    rows = [
+        (m.id, m.name + (f"\n{m.help}" if m.help else ""), what_to_type(target.launch, m, called))
+        for m in target.methods
+    ]
     needed = "wants to know who you are" if target.needed else "may be signed in to"
     return Table(("method", "what", "type"), rows, title=f"{target.launch.name} {needed}:", code=("method", "type"))
 

@@ -15,7 +15,10 @@ NEEDS: dict[type, tuple[str, str]] = {
     cmd.SetModel: ("set_model", "change its model"),
     cmd.Compact: ("compact", "compact its context"),
     cmd.GetState: ("state", "tell its state"),
-    cmd.ListSessions: ("list_sessions", "list its sessions"),
+    cmd.ListSessions: (
+        "list_sessions",
+        "list its sessions: if you know the id of one, try %hm resume ID or s.resume(ID)",
+    ),
     cmd.Fork: ("fork", "fork a session"),
     cmd.Export: ("export", "export a session (s.export() does, from the transcript)"),
     cmd.SetOption: ("options", "be set by options"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from http.cookiejar import CookieJar
@@ -160,6 +161,14 @@ class Endpoint:
             yield cookie.value or ""
         yield urlsplit(self.url).query
 
+    def not_reached(self, why: str, *, advised: bool = False) -> str:
+        """That no connection came about, in whole sentences; with what to look at, unless ``why`` tells (``advised``, or
+        it goes on after its first sentence)."""
+        to = "" if self.place in why else f" to {self.place}"
+        end = "" if why.endswith("?") else "."
+        advice = "" if advised or ". " in why else " Is it the address of an ACP endpoint, and does it run?"
+        return f"No connection{to}: {why}{end}{advice}"
+
     def explain(self, error: BaseException) -> str:
         """Why no connection came about or it broke, in a sentence without the final full stop's advice."""
         for cause in _causes(error):
@@ -175,6 +184,8 @@ class Endpoint:
         for cause in _causes(error):
             if isinstance(cause, ConnectionRefusedError) or "refused" in str(cause).lower():
                 return f"nobody listens at {self.place}"
+            if isinstance(cause, socket.gaierror):
+                return f"{self.host} was not found ({self.scrub(cause.strerror or str(cause)).lower()})"
         name = type(error).__name__
         if "Timeout" in name or isinstance(error, TimeoutError):
             return f"{self.host} did not answer in time"
@@ -228,4 +239,4 @@ def status_words(status: int) -> str:
     }.get(status, "it refused")
 
 
-AUTH_HINT = "Pass headers={'Authorization': 'Bearer …'}, or renew the token if you did."
+AUTH_HINT = "Pass headers={…} or token=… (with %hm start: --token $NAME), or renew the token if you did."

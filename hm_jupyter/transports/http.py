@@ -117,7 +117,7 @@ class HttpTransport(Transport):
             self._state = "ended"
             if isinstance(error, TransportError):
                 raise
-            raise TransportError(f"No connection to {self._endpoint.place}: {self._endpoint.explain(error)}.") from None
+            raise TransportError(self._endpoint.not_reached(self._endpoint.explain(error))) from None
         if status in (401, 407) or unavailable(status):
             await self._client.aclose()
             self._state = "ended"

@@ -77,7 +77,7 @@ class Door:
                 reason = endpoint.explain(error)
             else:
                 value = _json_rpc(answer)
-                if value is not None and (connection or "error" in value):
+                if value is not None and (connection or _is_refusal(value)):
                     return connection, value
                 text = endpoint.scrub(answer[:2000].decode("utf-8", "replace"))
                 reason = f"{status_words(status)} ({status}{': ' + text if text else ''})"
@@ -117,3 +117,9 @@ def _json_rpc(body: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) and ("result" in value or "error" in value) else None
+
+
+def _is_refusal(value: dict[str, Any]) -> bool:
+    """An answer of ACP's to initialize that makes no connection. ``{"error": …}`` alone is how many a server that is no
+    agent at all says that there is nothing here, and is an answer to nobody."""
+    return "error" in value and "jsonrpc" in value

@@ -80,8 +80,7 @@ class WebSocketTransport(Transport):
             self._socket = await self._connect()
         except _Failed as failed:
             self._state = "ended"
-            final = "" if failed.final else " Is it the address of an ACP endpoint, and does it run?"
-            raise TransportError(f"No connection to {self._endpoint.place}: {failed}.{final}") from None
+            raise TransportError(self._endpoint.not_reached(str(failed), advised=failed.final)) from None
         self._state = "up"
         self._reader = asyncio.get_running_loop().create_task(self._run(self._socket))
 

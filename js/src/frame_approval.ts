@@ -88,6 +88,8 @@ export class ApprovalFrame extends Frame {
     if (p.reason || found.length) rows.push(["Asks because", found.length ? ["hidden characters always ask, whatever the mode", p.reason && "; ", p.reason && inline(p.reason, "strict")] : inline(p.reason, "strict")]);
     if (this.summarySaysMore(p)) rows.push(["Agent says", h("div", { class: "hm-agent hm-quote" }, plain(p.summary))]);
     const shown = command ? ["command", "cmd", "cwd", "script"] : p.diffs.length ? ["path", "file_path", "content", "old", "new", "old_string", "new_string", "old_text", "new_text", "edits", "files", "diff", "patch"] : [];
+    const why = (p.input as { description?: unknown } | null)?.description;
+    if (why && why === p.reason) shown.push("description");              // it stands above, as why it asks
     const rest = restOf(p.input, shown);
     fill(this.body,
       found.length > 0 && h("div", { class: "hm-alert", role: "alert" }, icon("warn"), h("div", null,
@@ -116,7 +118,7 @@ export class ApprovalFrame extends Frame {
 
   private summarySaysMore(p: PendingApproval): boolean {
     const flat = (s: string) => s.replace(/\s+/g, " ").trim();
-    const said = flat(p.summary);
+    const said = flat(p.summary).replace(/^`([^`]*)`$/, "$1");            // a command in backticks is that command
     return !!said && !flat(p.command).includes(said) && said !== p.tool && !p.paths.includes(said) && !p.diffs.some((d) => d.path === said)
       && said !== p.diffs.map((d) => d.path).join(", ")
       && said !== flat(pretty(p.input));

@@ -343,6 +343,18 @@ describe("what is said once and no more", () => {
     expect(frame(root).textContent).toContain("Touchessrc, /etc/hosts");
   });
 
+  it("what an agent says twice stands once: its title in backticks, the reason that is also given", async () => {
+    const said = { command: "ls -la; touch made", summary: "`ls -la; touch made`", reason: "List it" };
+    const given = { command: said.command, description: "List it", timeout: 30000 };
+    const { root } = await show(waiting("approve-command", { ...said, input: given }), wait);
+    expect(frame(root).textContent).not.toContain("Agent says");
+    expect(frame(root).textContent?.split("List it")).toHaveLength(2);
+    expect(frame(root).textContent).toContain("timeout");
+    const other = await show(waiting("approve-command", { ...said, summary: "`rm made`", input: { ...given, description: "Else" } }), wait);
+    expect(other.root.textContent).toContain("Agent saysrm made");
+    expect(other.root.textContent).toContain("Else");
+  });
+
   it("the files of an edit are named in their diffs, the folder once", async () => {
     const s = scene("approve-edit");
     const p = s.start.state.pending[0];

@@ -217,6 +217,16 @@ def test_work_that_outlives_the_turn_is_stopped_alone(shell: InteractiveShell):
         run(shell, "%hm stop-work anything")
 
 
+def test_where_an_agent_offers_nothing_it_is_said_what_there_is_instead(shell: InteractiveShell):
+    shell.user_ns["plain"] = [*AGENT, "--v1", "--plain"]
+    run(shell, "%hm start plain\ntable = %hm options")
+    assert "no settings of its own; %hm mode and %hm model" in shell.user_ns["table"].note
+    with pytest.raises(UsageError, match=r"no setting 'effort'; it offers none; %hm mode and %hm model tell"):
+        run(shell, "%hm set effort high")
+    with pytest.raises(NotSupported, match=r"cannot list its sessions: if .* %hm resume ID"):
+        run(shell, "%hm sessions")
+
+
 # ---- signing in ------------------------------------------------------------------------------------------------------
 
 
@@ -231,6 +241,17 @@ def test_a_start_that_wants_a_sign_in_says_what_to_type_and_login_does_it(shell:
     assert "shy is ready" in said
     assert "Signed out of shy" in run(shell, "%hm logout")[0]
     assert "Signed in to shy" in run(shell, "%hm login token")[0]
+
+
+def test_an_agent_given_by_a_variable_is_signed_in_to_by_that_variable(shell: InteractiveShell, tmp_path: Path):
+    shell.user_ns["mine"] = [*AGENT, "--v1", "--auth", "--store", str(tmp_path / "mine")]
+    with pytest.raises(SignInRequired, match=r"%hm login NAME METHOD, where NAME is a variable"):
+        run(shell, "%hm start mine")
+    run(shell, "table = %hm login mine")
+    typed = {row[0]: row[2] for row in shell.user_ns["table"].rows}
+    assert typed["token"].startswith("%hm login mine token")
+    assert "or here: %hm login mine login" in typed["login"]
+    assert "is ready" in run(shell, typed["token"].partition(",")[0])[0]
 
 
 def test_a_sign_in_of_its_own_program_is_not_tried_where_nobody_can_answer_it(shell: InteractiveShell):

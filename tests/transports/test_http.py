@@ -6,15 +6,18 @@ import asyncio
 import gzip
 import json
 import re
+import socket
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 from acp_server import AcpServer, Connection, Reply, Request, plain_agent
 from remote import QUICK, Client
 
 from hm_jupyter.errors import AgentGone, TransportError, UsageError
 from hm_jupyter.transports.backoff import Patience
+from hm_jupyter.transports.endpoint import Endpoint
 from hm_jupyter.transports.http import HttpTransport
 
 pytestmark = pytest.mark.anyio
@@ -374,7 +377,9 @@ async def test_where_nobody_listens_open_says_so() -> None:
     async with AcpServer() as server:
         url = server.url
     transport = HttpTransport(url, patience=QUICK)
-    with pytest.raises(TransportError, match="nobody listens at http://127"):
+    with pytest.raises(
+        TransportError, match=r"^No connection: nobody listens at http://127\S+\. Is it .* does it run\?$"
+    ):
         await transport.open()
     assert await transport.close() is not None
 
@@ -383,6 +388,17 @@ async def test_where_nobody_listens_open_says_so() -> None:
     ("reply", "words"),
     [
         (Reply(404, b"Not Found"), r"nothing at this address \(404: Not Found\).*address of an ACP endpoint"),
+        (
+            Reply(404, b'{"error": "no such path"}'),
+            r"nothing at this address .*no such path.*address of an ACP endpoint",
+        ),
+        (
+            Reply(404, b'{"error": {"message": "no such path"}, "id": "req-1"}'),
+            "nothing at this address .*no such path",
+        ),
+        (Reply(200, b'{"error": {"message": "no such path"}}'), "does not speak ACP"),
+        (Reply(401, b'{"error": {"message": "no key"}}'), "who you are"),
+        (Reply(500, b'{"error": {"message": "oops"}}'), r"it failed \(500: .*oops"),
         (Reply(200, b"<html>"), "does not speak ACP"),
         (Reply(200, b'{"jsonrpc": "2.0", "id": 1, "result": {}}'), "without Acp-Connection-Id"),
         (Reply(403, b""), r"does not let you in \(403\). Pass headers"),
@@ -482,3 +498,15 @@ async def test_it_is_opened_once_and_only_used_when_open() -> None:
             await transport.send({"x": float("nan")})
         await transport.close()
         await transport.close()
+
+
+def test_a_host_that_is_not_known_is_said_so() -> None:
+    endpoint = Endpoint("http://no-such-machine.invalid/acp", ("http", "https"))
+    try:  # nothing is looked up here: a resolver may take its time
+        raise httpx.ConnectError("[Errno -2] …") from socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    except httpx.ConnectError as error:
+        said = endpoint.not_reached(endpoint.explain(error))
+    assert said == (
+        "No connection to http://no-such-machine.invalid/acp: no-such-machine.invalid was not found "
+        "(name or service not known). Is it the address of an ACP endpoint, and does it run?"
+    )

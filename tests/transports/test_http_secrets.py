@@ -241,7 +241,7 @@ async def test_https_at_a_server_that_speaks_http_is_said_in_words() -> None:
 
     server = await asyncio.start_server(plain, "127.0.0.1", 0)
     url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/acp"
-    with pytest.raises(TransportError, match=r"no secure connection.*Does it speak https"):
+    with pytest.raises(TransportError, match=r"no secure connection.*Does it speak https\?$"):
         await HttpTransport(url, patience=QUICK).open()
     server.close()
 
