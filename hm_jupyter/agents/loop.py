@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 from .approvals import Desk
 from .calls import run_call
 from .messages import Message, ToolCall
-from .providers import Call, CallStarted, Finished, Model, ModelError, Text, Thinking
+from .providers import Call, CallStarted, Finished, Model, ModelError, Retrying, Text, Thinking
 from .session import Session
 from .tools import TOOLS
 
@@ -52,6 +52,7 @@ class Settings:
     effort: str
     approve: str
     max_steps: int | None = None
+    system: str = ""
 
 
 class Turn:
@@ -132,7 +133,10 @@ class Turn:
         emit("message_start", role="assistant")
         try:
             step = self._settings.model.step(
-                self._session.history, tools=list(TOOLS.values()), effort=self._settings.effort
+                self._session.history,
+                tools=list(TOOLS.values()),
+                effort=self._settings.effort,
+                system=self._settings.system,
             )
             async for delta in step:
                 if type(delta) is Text:
@@ -144,6 +148,8 @@ class Turn:
                     emit("tool_start", tool=delta.tool)
                 elif type(delta) is Call:
                     message.calls.append(ToolCall(delta.id or self._session.new_call(), delta.tool, delta.input))
+                elif type(delta) is Retrying:
+                    emit("retry", attempt=delta.attempt, of=delta.of, wait=delta.wait, reason=delta.reason)
                 elif type(delta) is Finished:
                     self._session.usage.add(delta.usage)
                     emit("usage", **delta.usage.to_json())

@@ -69,6 +69,7 @@ class Message:
     id: str
     role: Role
     text: str = ""
+    thinking: str = ""
     delivery: Delivery = "prompt"
     images: list[Picture] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)

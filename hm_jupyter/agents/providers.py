@@ -53,7 +53,17 @@ class Finished:
     private: Any = None
 
 
-Delta = Union[Text, Thinking, CallStarted, Call, Finished]
+@dataclass(slots=True)
+class Retrying:
+    """The model did not answer; it is asked again after ``wait`` seconds. What the step yielded so far is void."""
+
+    attempt: int
+    of: int
+    wait: float
+    reason: str
+
+
+Delta = Union[Text, Thinking, CallStarted, Call, Retrying, Finished]
 
 
 class ModelError(Exception):
@@ -68,13 +78,19 @@ class Model(ABC):
     """One model, ready to be asked."""
 
     name: str = ""
+    context_size: int = 0
+    """Tokens it takes in all; 0: not known."""
+    efforts: Sequence[str] = ()
+    """The efforts it knows; none: it has no such setting."""
 
     @abstractmethod
-    def step(self, history: Sequence[Message], *, tools: Sequence[Any], effort: str) -> AsyncIterator[Delta]:
+    def step(
+        self, history: Sequence[Message], *, tools: Sequence[Any], effort: str, system: str = ""
+    ) -> AsyncIterator[Delta]:
         """The next assistant message, piece by piece, ended by one :class:`Finished`. May be cancelled at any await.
 
-        ``tools`` are :class:`hm_jupyter.agents.tools.base.Tool` objects (name, description, schema). Raises
-        :class:`ModelError`.
+        ``tools`` are :class:`hm_jupyter.agents.tools.base.Tool` objects (name, description, schema); ``system`` is what
+        the model is told to be and to heed. Raises :class:`ModelError`.
         """
 
     @abstractmethod

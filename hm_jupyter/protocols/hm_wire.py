@@ -367,7 +367,20 @@ EVENT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
 """Every event the document names, with the fields it gives it besides :data:`HEADER`."""
 
 EXTENSION_FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "session_start": ("modes", "models", "title"),
+    "session_start": (
+        "modes",
+        "models",
+        "title",
+        "mode_help",
+        "effort",
+        "efforts",
+        "providers",
+        "context_size",
+        "instructions",
+        "earlier",
+        "fork_of",
+        "saved",
+    ),
     "approval_needed": ("files", "cwd", "rule", "reason", "auto"),
     "approval": ("for_session", "note", "by", "files", "rule"),
     "tool_result": ("files", "exit_code", "refused", "outcome", "entry"),
@@ -378,6 +391,11 @@ EXTENSION_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "message_end": ("entry", "interrupted"),
     "compaction_start": ("focus",),
     "compaction_end": ("summary", "context", "error"),
+    "retry": ("attempt", "of", "wait", "reason"),
+    "plan": ("items",),
+    "notice": ("level", "text"),
+    "agent_start": ("agent", "call_id", "title", "background"),
+    "agent_end": ("agent", "call_id", "text", "is_error", "outcome"),
 }
 """What our agent adds and our client reads when present (docs/architecture.md, "hm RPC fields beyond the document")."""
 

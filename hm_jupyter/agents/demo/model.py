@@ -65,7 +65,9 @@ class DemoModel(Model):
         except ScenarioError as error:
             raise UnknownModel(str(error)) from None
 
-    async def step(self, history: Sequence[Message], *, tools: Sequence[Any], effort: str) -> AsyncIterator[Delta]:
+    async def step(
+        self, history: Sequence[Message], *, tools: Sequence[Any], effort: str, system: str = ""
+    ) -> AsyncIterator[Delta]:
         """The next step of the script that fits; see :class:`View` for how it is found."""
         view = View(self._scenario, history)
         step, preface = view.next_step()
