@@ -7,7 +7,10 @@ first step: with it come the provider's SDK and pydantic-ai.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 import httpx2
@@ -18,12 +21,45 @@ from .effort import effort_settings
 CONNECT = 10.0
 """Seconds to wait for a connection."""
 
+_answers: ContextVar[list[httpx2.Response] | None] = ContextVar("answers", default=None)
+
+
+@lru_cache(maxsize=1)
+def _tls() -> Any:
+    return httpx2.create_ssl_context()  # reads the certificates: once is enough
+
+
+async def _keep_track(response: httpx2.Response) -> None:
+    kept = _answers.get()
+    if kept is not None:
+        kept.append(response)
+
+
+@asynccontextmanager
+async def closing_answers() -> AsyncGenerator[None, None]:
+    """Closes, on the way out, every connection that still brings an answer to a request made within.
+
+    An SDK that is cancelled in mid-answer may leave its connection to the garbage collector (google-genai does), and
+    the server would go on writing, and charging, for nobody.
+    """
+    kept: list[httpx2.Response] = []
+    _answers.set(kept)
+    try:
+        yield
+    finally:
+        for response in kept:
+            if not response.is_closed:
+                await response.aclose()
+
 
 def make_engine(
     api: str, model: str, *, name: str, key: str, base_url: str, known: bool, headers: Mapping[str, str], timeout: float
 ) -> Model[Any]:
     """The model ``model`` of ``api`` at ``base_url``. ``key`` "": none. ``known``: it is the API's own address."""
-    http = httpx2.AsyncClient(timeout=httpx2.Timeout(timeout, connect=CONNECT), headers=dict(headers))
+    http = httpx2.AsyncClient(
+        verify=_tls(), timeout=httpx2.Timeout(timeout, connect=CONNECT), headers=dict(headers),
+        event_hooks={"response": [_keep_track]},
+    )  # fmt: skip
     if api == "anthropic":
         from anthropic import AsyncAnthropic
         from pydantic_ai.models.anthropic import AnthropicModel

@@ -136,7 +136,7 @@ class ProviderModel(Model):
         from pydantic_ai.messages import ModelRequest
         from pydantic_ai.models import ModelRequestParameters
 
-        from .engine import settings_for
+        from .engine import closing_answers, settings_for
         from .stream import Reader
         from .translate import conversation, definitions
 
@@ -150,9 +150,13 @@ class ProviderModel(Model):
         parameters = ModelRequestParameters(function_tools=definitions(tools))
         reader = Reader()
         try:
-            async with model_request_stream(
-                self._engine, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
-            ) as response:
+            async with (
+                closing_answers(),
+                model_request_stream(
+                    self._engine, messages, model_settings=settings, model_request_parameters=parameters,
+                    instrument=False,
+                ) as response,
+            ):  # fmt: skip
                 async for event in response:
                     for delta in reader.read(event):
                         yield delta

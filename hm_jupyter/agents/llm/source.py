@@ -117,7 +117,7 @@ def base_url_of(name: str, settings: ProviderConfig) -> tuple[str, bool]:
     preset = PRESETS.get(name, {}).get("base_url", "")
     given = settings.base_url if settings.base_url != preset else ""
     given = given or _from_environment(name) or preset or own
-    return given.rstrip("/"), given.rstrip("/") == own
+    return given.rstrip("/"), given.rstrip("/") == own or name in ("anthropic", "openai", "google")
 
 
 def _from_environment(name: str) -> str:
