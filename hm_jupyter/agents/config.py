@@ -215,13 +215,13 @@ def _wrong(name: str, text: str, path: list[str], problem: str) -> ConfigError:
 
 
 def _line(text: str, path: list[str]) -> int:
-    """The line where ``path`` is most likely set (0: not found): its last name, in the table it belongs to."""
+    """The line where ``path`` is set, else where its table begins; 0: neither is found."""
     best, table = 0, ""
     for number, line in enumerate(text.splitlines(), 1):
         header = re.match(r"\s*\[+([^\[\]]+)\]+\s*(#.*)?$", line)
         if header:
             table = header[1].replace('"', "").replace(" ", "")
-            if table == ".".join(path):
+            if f"{'.'.join(path)}.".startswith(f"{table}."):
                 best = number
         else:
             key = re.match(r"\s*([\w.\"'-]+)\s*=", line)
