@@ -107,6 +107,8 @@ def shown(lines: list[dict[str, Any]]) -> list[str]:
     texts: dict[str, str] = {}
     for line in lines:
         for event in adapter.receive(line).events:
+            if getattr(event, "role", "") != "assistant":
+                continue
             if isinstance(event, TextAppended):
                 texts[event.message_id] = texts.get(event.message_id, "") + event.text
             elif isinstance(event, MessageUpdated) and event.text is not None:
