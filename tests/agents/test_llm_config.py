@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from hm_jupyter.agents.config import Config, ConfigError, ProviderConfig, config_file, load_config, parsed
+from hm_jupyter.agents.config import (
+    Config,
+    ConfigError,
+    ModeConfig,
+    Price,
+    ProviderConfig,
+    config_file,
+    load_config,
+    parsed,
+)  # fmt: skip
 from hm_jupyter.agents.llm import keys, source
 from hm_jupyter.agents.llm.known import PRESETS
 from hm_jupyter.agents.providers import Registry, UnknownModel
@@ -248,3 +258,28 @@ def test_a_start_imports_neither_a_provider_nor_pydantic():
     root = Path(__file__).resolve().parents[2]
     out = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60, check=True)
     assert out.stdout.strip() == "set()"
+
+
+# ---- the page about it ----
+
+
+def blocks() -> list[str]:
+    page = Path(__file__).resolve().parents[2] / "docs" / "models.md"
+    return [part.partition("```")[0] for part in page.read_text("utf-8").split("```toml\n")[1:]]
+
+
+def test_every_example_of_the_page_is_taken():
+    for block in blocks():
+        read(block.replace('base_url = ""', 'base_url = "https://h/v1"'))
+
+
+def test_the_page_lists_every_setting_with_its_default():
+    (whole,) = [b for b in blocks() if "[modes.NAME]" in b]
+    config = read(whole.replace('base_url = ""', 'base_url = "https://h/v1"'))
+    provider, mode = config.providers["NAME"], config.modes["NAME"]
+    (price,) = provider.prices.values()
+    provider.base_url, provider.prices, config.providers, config.modes = "", {}, {}, {}
+    assert (config, provider, mode, price) == (Config(), ProviderConfig(), ModeConfig(), Price())
+    for shape in (config, provider, mode, price):
+        missing = [f.name for f in fields(shape) if f"\n{f.name} = " not in whole]
+        assert [m for m in missing if m not in ("file", "providers", "modes", "prices")] == []
