@@ -281,5 +281,5 @@ def test_the_page_lists_every_setting_with_its_default():
     provider.base_url, provider.prices, config.providers, config.modes = "", {}, {}, {}
     assert (config, provider, mode, price) == (Config(), ProviderConfig(), ModeConfig(), Price())
     for shape in (config, provider, mode, price):
-        missing = [f.name for f in fields(shape) if f"\n{f.name} = " not in whole]
+        missing = [f.name for f in fields(shape) if f"\n{f.name} = " not in f"\n{whole}"]
         assert [m for m in missing if m not in ("file", "providers", "modes", "prices")] == []
