@@ -248,9 +248,7 @@ class Controller:
                 self.feed(ev.TextAppended(texts.message_id, text, texts.role))
             return
         self._apply(op)
-        self.journal.write_texts(
-            self._clock(), self.transcript.state.turn, texts.message_id, texts.role, texts.pieces
-        )
+        self.journal.write_texts(self._clock(), self.transcript.state.turn, texts.message_id, texts.role, texts.pieces)
 
     def _apply(self, op: Op) -> None:
         self.transcript.apply(op)

@@ -89,7 +89,7 @@ class Connection:
             self._take(session_id, update, step)
 
     def texts(self, values: Sequence[Any], at: int) -> Texts | None:
-        """The commonest messages by far, on a short way: the pieces of the text being written, as long as nothing else comes."""
+        """The commonest messages by far, on a short way: pieces of the text being written, until something else comes."""
         parts = self.parts
         if parts is None or not self.ready or self._retelling:
             return None

@@ -48,8 +48,8 @@ class Inbox:
 
 def updates_of(session_id: str, values: Sequence[Any], at: int) -> Iterator[dict[str, Any]]:
     """The updates of this session that ``values`` are from ``at`` on, one after the other, until one is anything else."""
-    for at in range(at, len(values)):
-        value = values[at]
+    for n in range(at, len(values)):
+        value = values[n]
         if type(value) is not dict or value.get("method") != "session/update" or "id" in value:
             return
         params = value.get("params")

@@ -198,7 +198,7 @@ class Messages:
         role = _ROLES.get(kind) if type(kind) is str else None
         if role is None or self.own.coming:
             return None
-        if self._version == 1:
+        if self._version == 1 or wire_id is None:
             message = self._current
             same = message is not None and message.role == role and (wire_id is None or wire_id == message.wire_id)
             return message if same else None
