@@ -9,7 +9,7 @@ does not know processes, time, policies or how anything is shown.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 from ..commands import Abort, Answer, Approve, Command, FollowUp, Prompt, SetMode, SetModel, SetOption, Steer
@@ -33,7 +33,7 @@ from ..events import (
 )
 from . import hm_extras as extras
 from . import hm_read as read
-from .base import Adapter, Step
+from .base import Adapter, Step, Texts
 from .hm_agents import SubAgents
 from .hm_calls import Calls
 from .hm_history import History
@@ -146,6 +146,10 @@ class HmAdapter(Adapter):
             messages, self._to_send = self._to_send, []
             return Step(events, messages)
         return Step(events, [])
+
+    def texts(self, values: Sequence[Any], at: int) -> Texts | None:
+        """The pieces of the message being written that come next."""
+        return self._messages.texts(values, at)
 
     def send(self, command: Command) -> Step:
         """The line for a command. Its id goes out as it is, or with a suffix while another with that id is open."""

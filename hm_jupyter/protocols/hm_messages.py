@@ -6,11 +6,12 @@ nor our own messages that come back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..events import Event, MessageUpdated, TextAppended, UnknownReceived
 from . import hm_read as read
+from .base import Texts
 
 
 class Messages:
@@ -44,6 +45,22 @@ class Messages:
             stream = self._stream = self._message
         self._parts.append(text)
         out.append(TextAppended(stream, text))
+
+    def texts(self, values: Sequence[Any], at: int) -> Texts | None:
+        """The ``text_delta`` of the message being written that come next, in one."""
+        if self._stream is None:
+            return None
+        pieces: list[str] = []
+        for n in range(at, len(values)):
+            value = values[n]
+            if type(value) is not dict or value.get("type") != "text_delta" or "agent" in value:
+                break
+            text = value.get("text")
+            if type(text) is not str:
+                break
+            pieces.append(text)
+        self._parts += pieces
+        return Texts(self._stream, "assistant", pieces) if pieces else None
 
     def thinking_delta(self, value: dict[str, Any], out: list[Event]) -> None:
         """``thinking_delta`` (an extension)."""
