@@ -154,7 +154,9 @@ def test_what_is_asked_of_an_agent_while_offline_says_that_it_is_being_connected
 ):
     agent.peer.link("lost", "The server does not answer.")
     until(lambda: session.state.status == "offline", session)
-    with pytest.raises(TransportError, match=r"being made again \(The server does not answer\)\. Try again.*%hm resume"):
+    with pytest.raises(
+        TransportError, match=r"being made again \(The server does not answer\)\. Try again.*%hm resume"
+    ):
         call(session)
     assert session.transcript.entries == {}, "nothing was sent, and nothing is shown as sent"
     agent.peer.link("back")
