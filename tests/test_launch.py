@@ -158,15 +158,15 @@ def test_the_catalogs_variables_give_way_to_the_environment_and_that_to_the_call
 
 def test_a_program_that_is_not_there_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    said = missing(find("gemini"))
+    said = str(missing(find("gemini")))
     assert "npm install -g @google/gemini-cli@" in said
     assert "Node.js 20" in said
     assert "'gemini'" in said
     program = tmp_path / "gemini"
     program.write_text(f"#!{sys.executable}\n")
     program.chmod(0o755)
-    assert missing(find("gemini")) == ""
-    assert missing(find(["whatever"])) == ""
+    assert missing(find("gemini")) is None
+    assert missing(find(["whatever"])) is None
 
 
 def test_variables_are_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch):
