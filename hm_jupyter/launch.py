@@ -64,7 +64,8 @@ def find(
             "headers= and token= go with an address, such as https://host/acp; a program of yours takes env=."
         )
     if agent is None or agent in ("demo", "builtin"):
-        return Launch("hm", list(BUILTIN), _only_hm(protocol, "the built-in agent"))
+        demo = ["--provider", "demo"] if agent == "demo" else []  # else whatever its settings and keys say
+        return Launch("hm", [*BUILTIN, *demo], _only_hm(protocol, "the built-in agent"))
     if isinstance(agent, str):
         return _hm(protocol) if agent == "hm" else _known(agent, protocol, headers, token)
     command = [str(part) for part in agent]

@@ -24,7 +24,12 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_nothing_is_the_built_in_agent():
     assert find(None).builtin
     assert find(None).protocol == "hm"
-    assert find("builtin") == find("demo") == find(None)
+    assert find("builtin") == find(None)
+
+
+def test_the_demo_is_the_built_in_agent_on_its_scripts_whatever_keys_there_are():
+    assert find("demo").builtin
+    assert find("demo").program[-2:] == ["--provider", "demo"]
 
 
 def test_a_name_is_looked_up_aliases_too():

@@ -14,13 +14,11 @@ from typing import Any
 from ...commands import Abort, Answer, Approve, Command, FollowUp, Prompt, Steer
 from ...errors import NotSupported, TransportError
 from ...events import Capabilities, CommandAnswered, LinkChanged, NoticeRaised, UnknownReceived
-from ..base import Adapter, HostFailure, Step
+from ..base import Adapter, HostFailure, Step, Texts
 from ..jsonrpc import CANCELLED, INVALID_PARAMS, METHOD_NOT_FOUND, Handler, Peer, RpcId, brief
 from .connection import Connection
 from .context import Setup
 from .handshake import Offer, Version
-
-_NOTHING: list[Any] = []  # the empty lists of a step that holds a token; nobody adds to a step that was handed out
 
 
 class AcpAdapter(Adapter, Handler):
@@ -89,12 +87,13 @@ class AcpAdapter(Adapter, Handler):
 
     def receive(self, value: Any) -> Step:
         """One JSON value arrived. Never raises."""
-        token = self._link.token(value)
-        if token is not None:
-            return Step([token], _NOTHING, _NOTHING, _NOTHING, _NOTHING)
         step = Step()
         self._peer.receive(value, step)
         return self._link.tell(step)
+
+    def texts(self, values: Sequence[Any], at: int) -> Texts | None:
+        """The pieces of the message being written that come next."""
+        return self._link.texts(values, at)
 
     def send(self, command: Command) -> Step:
         """What a command becomes on the wire. Raises ``NotSupported``, ``NotWaiting``, ``TransportError``,
