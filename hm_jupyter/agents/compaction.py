@@ -40,7 +40,7 @@ async def compact(
     older, newer = parted(session.history, int(keep * (model.context_size or 0)))
     error, summary = "", ""
     try:
-        if not older:
+        if keep and not older:
             error = "there is nothing to summarise yet"
         else:
             summary = (await model.summarize(older, focus)).strip()
