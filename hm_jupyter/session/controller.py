@@ -350,8 +350,8 @@ class Controller:
     ) -> ev.CommandAnswered:
         """Carry out a command and wait for the agent's answer. The same id again gives the first answer again.
 
-        Raises ``TurnRunning``, ``NotWaiting``, ``NotSupported``, ``SessionClosed``, ``AgentGone`` or, when the agent
-        says no, ``AgentError``.
+        Raises ``TurnRunning``, ``NotWaiting``, ``NotSupported``, ``SessionClosed``, ``AgentGone``, ``TransportError``
+        while the connection is made again or, when the agent says no, ``AgentError``.
         """
         waiter = self.post(command, via=via, options=options)
         answer = await waiter.wait()
