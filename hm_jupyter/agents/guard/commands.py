@@ -143,7 +143,7 @@ def _strike(pattern: Sequence[Item], simple: Simple) -> str:
     head, options = [i for i in folded if not i.option], [i for i in folded if i.option]
     plain = _without_values(words) if name == "git" else words
     given = [w for w in plain[1:] if w[0].startswith("-") and not w[1]]
-    operands = [w for w in plain if not w[0].startswith("-") or w[1]]
+    operands = [w for i, w in enumerate(plain) if not i or not w[0].startswith("-") or w[1]]
     head.append(Item(("", ""), True))
     vague = any(unknown for _, unknown in words)
     if all(_given(option, given) for option in options):

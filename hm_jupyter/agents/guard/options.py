@@ -11,18 +11,20 @@ from collections.abc import Sequence
 
 from .inner import INTERPRETERS, LAUNCHERS, SHELLS
 
-_LONG = re.compile(
-    r"exec|command|program|pager|config|rsh|-pack|editor|hook|plugin|eval|output|shell|script|filter|wrapper|preload"
-    r"|rootdir|confcutdir|override|basetemp|askpass|proxy|directory|prefix|chdir|index-url|ssh|driver|textconv|ext-diff"
-    r"|template|target|xml|html|report|log-file|debug|load|import|include|require|eval|file|root$|prefix|modfile|flags"
-    r"|delete|remote|cache-dir|data-dir|dest|tmp|temp"
-)
+_MEANINGS = (
+    "exec command program pager config rsh -pack editor hook plugin eval output shell script filter wrapper preload"
+    " rootdir confcutdir override basetemp askpass proxy directory prefix chdir index-url ssh driver textconv ext-diff"
+    " template target xml html report log-file debug load import include require file modfile flags delete remote"
+    " cache-dir data-dir dest tmp temp"
+).split()
+_LONG = re.compile("|".join(_MEANINGS) + "|root$")
 _FULL = (
     "checkpoint-action to-command use-compress-program info-script new-volume-script rsh-command files-from"
     " compress-program output output-directory files0-from upload-pack receive-pack exec exec-path"
     " open-files-in-pager ext-diff textconv config config-env template separate-git-dir pre pre-glob filter pager"
     " post-file hostname-bin rsh plugin script-shell eval file directory target prefix unzip-command receive"
-).split()
+).split() + _MEANINGS
+"""Names in full: programs take them cut short as well."""
 _SHORT = {
     "git": "cCO", "tar": "IFTC", "bsdtar": "IFTC", "sort": "oT", "shuf": "o", "zip": "TO", "unzip": "d", "rsync": "efT",
     "scp": "oFSJ", "sftp": "oFSJb", "man": "PHpC", "less": "okK", "more": "", "curl": "oOKTcDdFEwx", "wget": "OPoiea",

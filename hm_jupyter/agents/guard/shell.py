@@ -453,6 +453,8 @@ class _Reader:
                 if c in "*?[" and not (c == "[" and alone):
                     known, many = False, True
                     out.append(UNKNOWN)
+                    if c == "[":
+                        self._bracket()
                 elif (c == "{" and not alone) or (c == "~" and (self.at == start or self.text[self.at - 1] in "=:")):
                     known = False
                     many = many or c == "{"
@@ -463,6 +465,14 @@ class _Reader:
         if self.at == start:
             raise Unreadable(f"{self.peek()!r} stands where a word is expected" if self.peek() else "it ends too early")
         return Word("".join(out), known, bare and known, many and not assignment)
+
+    def _bracket(self) -> None:
+        """Up to the last character of a ``[…]``, which is one unknown; a ``[`` that is none stays one."""
+        found = re.compile(r"""\[[!^]?\]?[^\s;&|()<>'"\\$`\]]*(\]?)""").match(self.text, self.at)
+        if found and found[1]:
+            self.at = found.end() - 1
+        elif found and self.text[found.end() : found.end() + 1] not in ("", *_META):
+            raise Unreadable("quotes in a [...]")
 
     def _quoted(self, out: list[str]) -> bool:
         """Up to the closing double quote; was all of it known?"""
