@@ -561,6 +561,7 @@ class _Reader:
     def _arithmetic(self) -> None:
         self.at += 3
         level = 0
+        start = self.at
         while True:
             c = self.peek()
             if not c or c in "'\"\\\n;#&":
@@ -571,6 +572,8 @@ class _Reader:
             if c == ")" and level == 0:
                 if not self.take("))"):
                     raise Unreadable("an arithmetic expression that is unusual, or not closed")
+                if re.search(r"\w\s+[\w$]", self.text[start : self.at]):  # a $( ( for some shells
+                    raise Unreadable("a $(( that may be a subshell in a $(")
                 return
             level += (c == "(") - (c == ")")
             self.at += 1
