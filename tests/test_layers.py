@@ -137,6 +137,7 @@ def test_everything_that_is_imported_is_declared_and_everything_declared_is_impo
         "pil": "pillow",
         "markdown_it": "markdown-it-py",
         "jupyter_core": "jupyter-core",
+        "yaml": "pyyaml",
     }
     # Not the kernel environment's business, or there whenever the code that imports it runs; each with its reason:
     elsewhere = {

@@ -83,7 +83,10 @@ def _finish(call: ToolCall, host: Host, result: Result, message: Message) -> Non
 async def _make(call: ToolCall, tool: Tool, host: Host, mode: str, approve: str, message: Message) -> Result:
     session, workspace = host.session, host.session.workspace
     plan = tool.plan(call.input, workspace)
-    verdict = judge(plan, mode=mode, approve=approve, rules=session.rules, workspace=workspace)
+    verdict = judge(
+        plan, mode=host.modes.get(mode, mode), approve=approve, rules=session.rules, workspace=workspace,
+        guard=host.guard, tool=tool.name,
+    )  # fmt: skip
     if verdict.what == "refuse":
         raise _Refused(f"Refused: {verdict.reason}.")
     decision = await _decision(call, tool, plan, verdict, host)

@@ -18,7 +18,9 @@ from typing import Literal, Protocol
 from .approvals import Desk
 from .calls import run_call
 from .compaction import KEEP, compact, due
+from .guard.judge import Guard
 from .messages import Message, ToolCall
+from .modes import Mode, modes
 from .providers import Call, CallStarted, ContextTooLong, Finished, Model, ModelError, Notice, Retrying, Text, Thinking
 from .session import Session
 from .tools import TOOLS
@@ -43,6 +45,8 @@ class Host:
     desk: Desk = field(default_factory=Desk)
     steers: deque[Message] = field(default_factory=deque)
     follow_ups: deque[Message] = field(default_factory=deque)
+    guard: Guard = field(default_factory=Guard)
+    modes: dict[str, Mode] = field(default_factory=modes)
 
 
 @dataclass(slots=True)
