@@ -11,7 +11,7 @@ from typing import Any
 
 from ..protocols import hm_wire as wire
 from . import saved
-from .approvals import MODES, Decision, EditedFile
+from .approvals import Decision, EditedFile
 from .export import export_session
 from .images import NotAnImage, picture
 from .messages import Message
@@ -115,8 +115,9 @@ def _answer(agent: Agent, command: wire.HmAnswer) -> None:
 
 
 def _set_mode(agent: Agent, command: wire.HmSetMode) -> None:
-    if command.mode not in MODES:
-        raise Refusal(f"there is no mode {command.mode[:60]!r}; the modes are {', '.join(MODES)}")
+    known = agent.host.modes
+    if command.mode not in known:
+        raise Refusal(f"there is no mode {command.mode[:60]!r}; the modes are {', '.join(known)}")
     agent.session.mode = command.mode
     agent.session.set_changed()
 

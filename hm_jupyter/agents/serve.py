@@ -12,11 +12,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from .approvals import MODES
 from .compaction import compact
 from .config import Config
+from .guard.judge import Guard
 from .loop import Host, Settings, Turn
 from .messages import Message
+from .modes import mode_help, modes
 from .providers import UnknownModel, make_model, provider_named, provider_names
 from .session import Session, now
 from .stdio import LineReader, LineWriter
@@ -46,7 +47,10 @@ class Agent:
         self.session = options.session
         self._out = LineWriter(stdout, self._unheard)
         self._in = LineReader(stdin, self._line, self._input_ended)
-        self.host = Host(self.session, self.emit, self._out.drained)
+        self.host = Host(
+            self.session, self.emit, self._out.drained,
+            guard=Guard.load(self.session.workspace.root), modes=modes(options.config.modes),
+        )  # fmt: skip
         self.turn: Turn | None = None
         self._task: asyncio.Task[None] | None = None
         self.compaction: asyncio.Task[None] | None = None
@@ -55,6 +59,7 @@ class Agent:
         self._stop_now = asyncio.Event()
         self._told_lost = False
         self._later: list[str] = []  # warnings that belong behind session_start
+        self._later += [*self.host.guard.problems, *self.host.guard.notes]
 
     async def serve(self) -> int:
         """Run until the input ends or a signal comes; returns the exit code."""
@@ -141,7 +146,8 @@ class Agent:
 
     def announce(self) -> None:
         s = self.session
-        fields: dict[str, Any] = {"modes": list(MODES), "mode_help": dict(MODES), "saved": s.journal.saved}
+        known = self.host.modes
+        fields: dict[str, Any] = {"modes": list(known), "mode_help": mode_help(known), "saved": s.journal.saved}
         try:
             fields |= {"models": provider_named(s.provider).models(), "providers": provider_names()}
             model = make_model(s.provider, s.model)
