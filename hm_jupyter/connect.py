@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from .begin import configure, sign_in_help
 from .catalog import Quirks
-from .errors import AgentNotFound, NotSupported, SignInRequired, UsageError
+from .errors import NotSupported, SignInRequired, UsageError
 from .launch import Headers, Launch, environment, find, missing
 from .protocols.base import Adapter
 from .protocols.hm import HmAdapter
@@ -101,7 +101,7 @@ async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Ses
     adapter = _adapter(launch, given)
     why = missing(launch, given["env"])
     if why:
-        raise AgentNotFound(why)
+        raise why
     usual = launch.agent.start_timeout if launch.agent is not None else 30.0
     try:
         session = await open_session(

@@ -55,7 +55,11 @@ class UsageError(HmError, ValueError):
 
 
 class AgentNotFound(HmError):
-    """The agent's program is not there."""
+    """The agent's program is not there. ``magic`` is the message for who typed a ``%hm`` line."""
+
+    def __init__(self, message: str, *, magic: str = "") -> None:
+        super().__init__(message)
+        self.magic = magic or message
 
 
 class StartError(HmError):

@@ -304,7 +304,8 @@ class MessageUpdated:
     """A message by id: created if new; ``text`` (if not None) replaces what was streamed; ``final`` closes it.
 
     For ``role`` "user" it means *the agent has read this message*: the reducer matches it with the oldest message we
-    sent and the agent has not yet read, by text, and adds an entry only where there is none.
+    sent and the agent has not yet read, by text, and adds an entry only where there is none. ``entry`` is what the agent
+    calls it, where a session may be forked (``Fork``).
     """
 
     message_id: str
@@ -312,6 +313,7 @@ class MessageUpdated:
     text: str | None = None
     final: bool = False
     images: list[Image] | None = None
+    entry: str = ""
 
 
 # ---- tools, approvals, questions -----------------------------------------------------------------------------------

@@ -64,7 +64,8 @@ def find(
             "headers= and token= go with an address, such as https://host/acp; a program of yours takes env=."
         )
     if agent is None or agent in ("demo", "builtin"):
-        return Launch("hm", list(BUILTIN), _only_hm(protocol, "the built-in agent"))
+        demo = ["--provider", "demo"] if agent == "demo" else []  # else whatever its settings and keys say
+        return Launch("hm", [*BUILTIN, *demo], _only_hm(protocol, "the built-in agent"))
     if isinstance(agent, str):
         return _hm(protocol) if agent == "hm" else _known(agent, protocol, headers, token)
     command = [str(part) for part in agent]
@@ -108,18 +109,22 @@ def how_to_install(name: str, agent: Agent) -> str:
     return "; ".join(lines) + "."
 
 
-def missing(launch: Launch, env: Mapping[str, str | None] | None = None) -> str:
-    """Why the program of an agent of the catalog cannot be started here, and how to get it; "" when it is there."""
+def missing(launch: Launch, env: Mapping[str, str | None] | None = None) -> AgentNotFound | None:
+    """Why the program of an agent of the catalog cannot be started here, and how to get it; None when it is there."""
     if launch.agent is None or not launch.program:
-        return ""
+        return None
     path = (env or {}).get("PATH") or os.environ.get("PATH")
     if shutil.which(launch.program[0], path=path):
-        return ""
+        return None
     title = launch.agent.title or launch.known
-    return (
+    text = (
         f"{title} is not here: there is no program {launch.program[0]!r} on this kernel's PATH. "
-        f"{how_to_install(launch.known, launch.agent)} Installed elsewhere? Give its command: "
-        f'hm.connect(["/path/to/{launch.program[0]}"{"".join(", " + repr(a) for a in launch.program[1:])}]).'
+        f"{how_to_install(launch.known, launch.agent)} Installed elsewhere? Give its command"
+    )
+    command = f'["/path/to/{launch.program[0]}"{"".join(", " + repr(a) for a in launch.program[1:])}]'
+    return AgentNotFound(
+        f"{text}: hm.connect({command}).",
+        magic=f"{text} in a variable: agent = {command}, then %hm start agent. %hm agents lists what is here.",
     )
 
 
@@ -151,9 +156,8 @@ def _hm(protocol: str | None) -> Launch:
     spoken = _only_hm(protocol, "hm")
     program = shutil.which("hm")
     if program is None:
-        raise AgentNotFound(
-            "There is no hm program on PATH. Install it, or use the built-in agent: hm.connect() with no name."
-        )
+        text = "There is no hm program on PATH. Install it, or use the built-in agent: "
+        raise AgentNotFound(f"{text}hm.connect() with no name.", magic=f"{text}%hm start builtin.")
     return Launch("hm", [program, "agent"], spoken)
 
 
@@ -166,9 +170,11 @@ def _known(name: str, protocol: str | None, headers: Headers, token: str | None)
         close = get_close_matches(name.lower(), [*known.names, "hm"], n=1, cutoff=0.7)
         hint = f"Did you mean {close[0]!r}?" if close else f"Known: hm, {', '.join(known.agents)}."
         words = shlex.split(name) if re.search(r"\s", name) else [name, "acp"]
+        text = f"No agent is known by the name {name!r}. {hint} %hm agents lists them. For any other program give its command"
+        elsewhere = "for one that runs elsewhere its address, https://… or wss://…."
         raise AgentNotFound(
-            f"No agent is known by the name {name!r}. {hint} %hm agents lists them. For any other program give its "
-            f"command as a list: hm.connect({words!r}); for one that runs elsewhere its address, https://… or wss://…."
+            f"{text} as a list: hm.connect({words!r}); {elsewhere}",
+            magic=f"{text} in a variable: agent = {words!r}, then %hm start agent; {elsewhere}",
         )
     own, agent = found
     spoken = protocol or agent.protocol

@@ -108,7 +108,10 @@ class TurnEntry:
 
 @dataclass(slots=True)
 class UserEntry:
-    """A message of the person. ``status``: sent (on its way), queued (waits), read (the model has it), dropped."""
+    """A message of the person. ``status``: sent (on its way), queued (waits), read (the model has it), dropped.
+
+    ``entry``: where a session may be forked, in the agent's terms ("": it does not say).
+    """
 
     TAG: ClassVar[tuple[str, str]] = ("kind", "user")
     id: str
@@ -119,11 +122,12 @@ class UserEntry:
     images: list[Image] = field(default_factory=list)
     attachments: list[str] = field(default_factory=list)
     at: float = 0.0
+    entry: str = ""
 
 
 @dataclass(slots=True)
 class MessageEntry:
-    """Text of the agent (markdown). ``open`` while it streams; ``interrupted`` when it was cut off."""
+    """Text of the agent (markdown). ``open`` while it streams; ``interrupted`` when it was cut off. ``entry`` as above."""
 
     TAG: ClassVar[tuple[str, str]] = ("kind", "message")
     id: str
@@ -132,6 +136,7 @@ class MessageEntry:
     open: bool = True
     interrupted: bool = False
     images: list[Image] = field(default_factory=list)
+    entry: str = ""
 
 
 @dataclass(slots=True)

@@ -24,7 +24,12 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_nothing_is_the_built_in_agent():
     assert find(None).builtin
     assert find(None).protocol == "hm"
-    assert find("builtin") == find("demo") == find(None)
+    assert find("builtin") == find(None)
+
+
+def test_the_demo_is_the_built_in_agent_on_its_scripts_whatever_keys_there_are():
+    assert find("demo").builtin
+    assert find("demo").program[-2:] == ["--provider", "demo"]
 
 
 def test_a_name_is_looked_up_aliases_too():
@@ -153,15 +158,15 @@ def test_the_catalogs_variables_give_way_to_the_environment_and_that_to_the_call
 
 def test_a_program_that_is_not_there_is_told_with_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    said = missing(find("gemini"))
+    said = str(missing(find("gemini")))
     assert "npm install -g @google/gemini-cli@" in said
     assert "Node.js 20" in said
     assert "'gemini'" in said
     program = tmp_path / "gemini"
     program.write_text(f"#!{sys.executable}\n")
     program.chmod(0o755)
-    assert missing(find("gemini")) == ""
-    assert missing(find(["whatever"])) == ""
+    assert missing(find("gemini")) is None
+    assert missing(find(["whatever"])) is None
 
 
 def test_variables_are_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -125,8 +126,13 @@ def test_the_package_lists_what_is_public_and_each_of_that_is_there() -> None:
 
 def test_everything_that_is_imported_is_declared_and_everything_declared_is_imported() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    declared = {d.split(";")[0].split(">")[0].split("=")[0].strip().lower() for d in project["dependencies"]}
+    models = project["optional-dependencies"]["llm"]
+    declared, extra = (
+        {re.split(r"[;>=\[]", d)[0].strip().lower() for d in given} for given in (project["dependencies"], models)
+    )
     distribution = {
+        "pydantic_ai": "pydantic-ai-slim",
+        "genai_prices": "genai-prices",
         "ipython": "ipython",
         "pil": "pillow",
         "markdown_it": "markdown-it-py",
@@ -144,15 +150,20 @@ def test_everything_that_is_imported_is_declared_and_everything_declared_is_impo
         "pandas",  # Turn.to_pandas() only
         "matplotlib",  # only for a figure the caller already has
         "typing_extensions",  # pydantic's
+        "anthropic",  # pydantic-ai-slim[anthropic] brings it, of a version it knows
+        "openai",  # pydantic-ai-slim[openai], likewise
+        "keyring",  # asked for a key only where it is installed
     }
     elsewhere.add("tomllib")  # Python's own from 3.11 on; tomli stands in for it below
-    third_party = set()
+    third_party, of_models = set(), set()
     for path in MODULES:
         for _, name in imports_of(path):
             top = name.split(".")[0]
             if top not in sys.stdlib_module_names and top not in {"hm_jupyter", "__future__"}:
-                third_party.add(top)
+                (of_models if "agents/llm/" in path.as_posix() else third_party).add(top)
     used = {distribution.get(name.lower(), name.lower()) for name in third_party - elsewhere}
+    used_by_models = {distribution.get(name.lower(), name.lower()) for name in of_models - elsewhere}
+    assert extra <= used_by_models <= extra | declared, "the extra llm is what agents/llm imports"
     assert used <= declared, f"imported but not in pyproject.toml's dependencies: {sorted(used - declared)}"
     declared -= {"tomli"} - used  # declared below Python 3.11 only, and imported there only
     # ipython is a dependency for its magics machinery even where only traitlets or TYPE_CHECKING names it.

@@ -41,8 +41,11 @@ def parser() -> Parser:
     p.add_argument("--rpc", action="store_true", help="speak hm RPC; the only way it speaks")
     p.add_argument("--cwd", metavar="DIR", default=".", help="the workspace (default: the current folder)")
     p.add_argument("--mode", metavar="NAME", default="ask", help="ask (default), edit, auto or plan")
-    p.add_argument("--provider", metavar="NAME", default="demo", help="where models come from (default: demo)")
-    p.add_argument("--model", metavar="ID", default="", help="for demo: a scenario's name or a .toml file")
+    p.add_argument(
+        "--provider", metavar="NAME", default="",
+        help="where models come from (default: hm.toml's, else the first with a key in the environment, else demo)",
+    )  # fmt: skip
+    p.add_argument("--model", metavar="ID", default="", help="a model's name; for demo a scenario's or a .toml file")
     which = p.add_mutually_exclusive_group()
     which.add_argument("--session", metavar="ID", help="open a saved session (later release)")
     which.add_argument("--continue", dest="resume", action="store_true", help="open the newest one (later release)")
@@ -81,11 +84,12 @@ def _main(argv: Sequence[str] | None) -> int:
         p.error("there are no saved sessions yet (they come with a later release); start without --session, --continue")
 
     from .approvals import MODES
-    from .providers import UnknownModel, make_model
+    from .providers import UnknownModel, default_provider, make_model
 
     if flags.mode not in MODES:
         p.error(f"--mode: there is no mode {flags.mode!r}; the modes are {', '.join(MODES)}")
     try:
+        flags.provider = flags.provider or default_provider()
         make_model(flags.provider, flags.model)
     except UnknownModel as error:
         p.error(str(error))

@@ -36,6 +36,8 @@ async def run_call(call: ToolCall, host: Host, mode: str, approve: str) -> None:
     host.emit("tool_call", tool=call.tool, call_id=call.id, summary=summary, input=call.input)
     message = Message("", "tool", call_id=call.id)
     try:
+        if call.error:
+            raise ToolError(call.error)
         if tool is None:
             raise ToolError(f"there is no tool {call.tool!r}; the tools are {', '.join(TOOLS)}")
         result = await _make(call, tool, host, mode, approve, message)

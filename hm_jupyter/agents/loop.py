@@ -11,13 +11,14 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from .approvals import Desk
 from .calls import run_call
 from .messages import Message, ToolCall
-from .providers import Call, CallStarted, Finished, Model, ModelError, Retrying, Text, Thinking
+from .providers import Call, CallStarted, Finished, Model, ModelError, Notice, Retrying, Text, Thinking
 from .session import Session
 from .tools import TOOLS
 
@@ -64,6 +65,7 @@ class Turn:
         self._settings = settings
         self._prompt = prompt
         self._open: list[ToolCall] = []
+        self._ending: dict[str, str] = {}
         self._task: asyncio.Task[object] | None = None
         self._aborted = False
 
@@ -105,7 +107,7 @@ class Turn:
             heard = self._hear_steers()
             if not message.calls and not heard:
                 if not self._host.follow_ups:
-                    return {}
+                    return self._ending
                 self._hear(self._host.follow_ups.popleft())
             if self._settings.max_steps is not None and steps >= self._settings.max_steps:
                 text = f"stopped after {steps} steps, the most --max-steps allows; send a prompt to go on"
@@ -130,6 +132,8 @@ class Turn:
         emit, drained = self._host.emit, self._host.drained
         message = Message(self._session.new_entry(), "assistant")
         parts: list[str] = []
+        begun = False  # whether anything of the message was told
+        self._ending = {}
         emit("message_start", role="assistant")
         try:
             step = self._settings.model.step(
@@ -138,23 +142,29 @@ class Turn:
                 effort=self._settings.effort,
                 system=self._settings.system,
             )
-            async for delta in step:
-                if type(delta) is Text:
-                    parts.append(delta.text)
-                    emit("text_delta", text=delta.text)
-                elif type(delta) is Thinking:
-                    emit("thinking_delta", text=delta.text)
-                elif type(delta) is CallStarted:
-                    emit("tool_start", tool=delta.tool)
-                elif type(delta) is Call:
-                    message.calls.append(ToolCall(delta.id or self._session.new_call(), delta.tool, delta.input))
-                elif type(delta) is Retrying:
-                    emit("retry", attempt=delta.attempt, of=delta.of, wait=delta.wait, reason=delta.reason)
-                elif type(delta) is Finished:
-                    self._session.usage.add(delta.usage)
-                    emit("usage", **delta.usage.to_json())
-                    message.private = delta.private
-                await drained()
+            async with aclosing(step):  # a connection is closed at once, wherever a cancellation finds us
+                async for delta in step:
+                    if type(delta) is Text:
+                        begun = True
+                        parts.append(delta.text)
+                        emit("text_delta", text=delta.text)
+                    elif type(delta) is Thinking:
+                        begun = True
+                        emit("thinking_delta", text=delta.text)
+                    elif type(delta) is CallStarted:
+                        begun = True
+                        emit("tool_start", tool=delta.tool)
+                    elif type(delta) is Call:
+                        id = delta.id or self._session.new_call()
+                        message.calls.append(ToolCall(id, delta.tool, delta.input, delta.error))
+                    elif type(delta) is Retrying:
+                        self._begin_anew(message, parts, begun, delta)
+                        begun = False
+                    elif type(delta) is Notice:
+                        emit("notice", level=delta.level, text=delta.text)
+                    elif type(delta) is Finished:
+                        self._finished(message, delta)
+                    await drained()
         except BaseException:
             message.text = "".join(parts)
             message.calls.clear()
@@ -169,6 +179,25 @@ class Turn:
         self._open = list(message.calls)
         emit("message_end", role="assistant", text=message.text, entry=message.id)
         return message
+
+    def _begin_anew(self, message: Message, parts: list[str], begun: bool, delta: Retrying) -> None:
+        """The model is asked again: what it said is void. A reader who saw some of it sees it cut off."""
+        if begun:
+            self._host.emit("message_end", role="assistant", text="".join(parts), interrupted=True)
+        self._host.emit("retry", attempt=delta.attempt, of=delta.of, wait=delta.wait, reason=delta.reason)
+        if begun:
+            self._host.emit("message_start", role="assistant")
+        parts.clear()
+        message.calls.clear()
+
+    def _finished(self, message: Message, delta: Finished) -> None:
+        self._session.usage.add(delta.usage)
+        self._host.emit("usage", **delta.usage.to_json())
+        message.private = delta.private
+        if delta.stop:
+            self._ending = {"stop_reason": delta.stop, "error": delta.note}
+        elif delta.note:
+            self._host.emit("notice", level="warning", text=delta.note)
 
     # ---- its calls ----
 

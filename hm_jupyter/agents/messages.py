@@ -51,11 +51,12 @@ class Picture:
 
 @dataclass(slots=True)
 class ToolCall:
-    """A call the model wants made."""
+    """A call the model wants made. ``error``: why it cannot be, where what the model wrote is no call."""
 
     id: str
     tool: str
     input: dict[str, Any]
+    error: str = ""
 
 
 @dataclass(slots=True)

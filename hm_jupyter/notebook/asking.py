@@ -122,7 +122,9 @@ def _approval(request: PendingApproval) -> list[str]:
         given = request.summary if request.input is None else f"{request.summary}\n{_json(request.input)}"
         lines += [f"  {plain(t, exact=True)}" for t in given.strip().split("\n")]
     touched = ", ".join(p for p in request.paths if p != request.cwd)
-    facts = [("in", request.cwd), ("touches", touched), ("asks because", request.reason)]
+    # An agent with options of its own writes its own words there; else it is the rule or the mode that had it ask.
+    why = "agent says" if request.options else "asks because"
+    facts = [("in", request.cwd), ("touches", touched), (why, request.reason)]
     if request.for_session:
         facts.append(("for the session allows", request.rule))
     shown = [f"  {name}: {plain(value, exact=True)}" for name, value in facts if value]

@@ -85,7 +85,7 @@ def run(
     if view_of is None:
         display(_bundle(session, turn), raw=True)
     limit.check()
-    _tell(outcome)
+    _tell(outcome, session)
     following: Turn | None = turn
     while following is not None:
         following.raise_for_status()
@@ -101,7 +101,7 @@ def attend(session: Session, turn: Turn) -> None:
     view_of = _views() if host.host() == "notebook" else None
     if view_of is not None:
         quiet_once(get_ipython(), turn)
-    _tell(_follow(session, turn, view_of, ask=True))
+    _tell(_follow(session, turn, view_of, ask=True), session)
 
 
 def show(session: Session, turn: Turn, view_of: Callable[..., HmWidget] | None = None) -> None:
@@ -129,7 +129,12 @@ def _follow(session: Session, turn: Turn, view_of: Callable[..., HmWidget] | Non
     return outcome
 
 
-def _tell(outcome: waiting.Outcome) -> None:
+def _tell(outcome: waiting.Outcome, session: Session) -> None:
+    if outcome == "gave_up" and session.state.link:
+        raise TurnStopped(
+            f"The connection to {session.state.agent} is being made again ({session.state.link.rstrip('.')}); the turn is "
+            "stopped when it is there, and this cell no longer waits for that. %hm stop ends the session."
+        )
     if outcome == "gave_up":
         raise TurnStopped("The turn has not ended yet, and this cell no longer waits for it; %hm stop ends the agent.")
     if outcome == "stopped":
@@ -151,7 +156,7 @@ def _stop(session: Session, turn: Turn) -> waiting.Outcome:
     """Stop the turn and wait for its end, but not for ever."""
     try:
         runtime().call_soon(_post_abort, session, "interrupt")
-        turn.wait(waiting.ABORT_WAIT)
+        turn.wait(session.stop_grace(waiting.ABORT_WAIT))
     except (KeyboardInterrupt, TimeoutError):
         return "gave_up"
     except HmError:  # how it ended is told by the transcript

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..errors import AgentNotFound, UsageError
 from .options import Args, anywhere, first_word, leading
 from .registry import registry
 from .subcommands import PROMPT_OPTIONS, SUBCOMMANDS, Subcommand, check_prompt, too_many
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 def run(magics: HmMagics, line: str, cell: str | None, scope: dict[str, Any]) -> Any:
     """Carry out one ``%hm`` line or ``%%hm`` cell; ``scope`` holds the variables it may name."""
     sub, args = parse(line, cell)
-    if sub is not None:
-        module, _, function = sub.run.partition(":")
-        return getattr(import_module(f".{module}", __package__), function)(magics, args, scope)
-    from .prompting import prompt
+    try:
+        if sub is not None:
+            module, _, function = sub.run.partition(":")
+            return getattr(import_module(f".{module}", __package__), function)(magics, args, scope)
+        from .prompting import prompt
 
-    return prompt(magics, args, scope)
+        return prompt(magics, args, scope)
+    except AgentNotFound as error:
+        raise AgentNotFound(error.magic) from error  # what to do, in the words of what was typed
 
 
 def parse(line: str, cell: str | None = None) -> tuple[Subcommand | None, Args]:

@@ -75,7 +75,7 @@ class HmMagics(Magics):
 
 def load(shell: InteractiveShell) -> None:
     """Register the magics and their completion; a second time changes nothing."""
-    from . import lines
+    from . import each_line, lines
     from .completion import Completer
 
     if any(isinstance(c, HmMagics) for c in shell.configurables):
@@ -84,11 +84,12 @@ def load(shell: InteractiveShell) -> None:
     shell.register_magics(magics)
     Completer(magics).install(shell)
     lines.install(shell)
+    each_line.install(shell)
 
 
 def unload(shell: InteractiveShell) -> None:
     """Take the magics and their completion away."""
-    from . import completion, lines
+    from . import completion, each_line, lines
 
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("hm", None)
@@ -96,3 +97,4 @@ def unload(shell: InteractiveShell) -> None:
     shell.configurables[:] = [c for c in shell.configurables if not isinstance(c, HmMagics)]
     completion.uninstall(shell)
     lines.uninstall(shell)
+    each_line.uninstall(shell)

@@ -27,6 +27,7 @@ class Registry:
         self._lost: dict[str, Session] = {}
         self._current = ""
         self._following: set[str] = set()
+        self._failed: dict[str, str] = {}  # by name, "" for the one meant where none is named
         self.last: Turn | None = None
 
     def add(self, session: Session, name: str = "", *, follows: bool = False) -> str:
@@ -36,6 +37,7 @@ class Registry:
         """
         for known, other in self._open().items():
             if other is session and name in ("", known):
+                self._failed.pop("", None)
                 self._current = known
                 return known
         wanted = name or session.name or "agent"
@@ -45,6 +47,8 @@ class Registry:
             chosen = f"{wanted}-{n}"
         self._sessions[chosen] = session
         self._lost.pop(chosen, None)
+        self._failed.pop(chosen, None)
+        self._failed.pop("", None)
         self._current = chosen
         if follows:
             self._following.add(chosen)
@@ -59,7 +63,18 @@ class Registry:
         """Make the session called ``name`` current. Raises :class:`UsageError`."""
         session = self.get(name)
         self._current = name
+        self._failed.pop("", None)
         return session
+
+    def fail(self, sentence: str, name: str = "") -> None:
+        """A start failed: until one succeeds, or another session is chosen, ``sentence`` answers what is meant for it."""
+        self._failed[""] = sentence
+        if name and name not in self._open():
+            self._failed[name] = sentence
+
+    def failed(self, name: str = "") -> str:
+        """Why nothing can go to the session called ``name``, or to the current one, since its start failed; else ""."""
+        return "" if name in self._open() else self._failed.get(name, "")
 
     def lost(self, name: str = "") -> Session | None:
         """The session called ``name``, or the current one, if its agent has ended by itself."""
@@ -78,9 +93,14 @@ class Registry:
         if not name:
             session = sessions.get(self._current)
             if session is None:
-                raise UsageError("There is no session yet; %hm start begins one, and so does a prompt: %hm TEXT.")
+                raise UsageError(
+                    self.failed()
+                    or "There is no session yet, none is open; %hm start begins one, and so does a prompt: %hm TEXT."
+                )
             return session
         if name not in sessions:
+            if sentence := self.failed(name):
+                raise UsageError(sentence)
             meant = closest(name, sessions)
             if meant:
                 hint = f"did you mean {meant}?"
@@ -91,11 +111,23 @@ class Registry:
             raise UsageError(f"There is no session called {name!r}; {hint}")
         return sessions[name]
 
+    def forget_failures(self) -> None:
+        """As if no start had ever failed."""
+        self._failed.clear()
+
+    def there(self, name: str = "") -> Session:
+        """As :meth:`get`, for what only looks at an agent or sets something: it starts none, and it is no other's than the
+        one that was asked for last. Raises :class:`UsageError`."""
+        if sentence := self.failed(name):
+            raise UsageError(sentence)
+        return self.get(name)
+
     def remove(self, name: str) -> None:
         """Forget a session; the one opened before it becomes current."""
         self._sessions.pop(name, None)
         self._lost.pop(name, None)
         self._following.discard(name)
+        self._failed.pop(name, None)
         if self._current == name:
             self._current = next(reversed(self._open()), "")
 

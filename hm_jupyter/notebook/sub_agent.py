@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def mode(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm mode``"""
-    session = magics.session(args.get("session", ""))
+    session = registry.there(args.get("session", ""))
     if not args.words:
         _tell("mode", session.state.mode, _labelled(session.modes))
         return
@@ -33,7 +33,7 @@ def mode(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
 
 def model(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm model``"""
-    session = magics.session(args.get("session", ""))
+    session = registry.there(args.get("session", ""))
     provider = args.get("provider")
     if not args.words and provider is None:
         now = session.state
@@ -45,7 +45,7 @@ def model(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
 
 def effort(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm effort``"""
-    session = magics.session(args.get("session", ""))
+    session = registry.there(args.get("session", ""))
     if not args.words:
         _tell("effort", session.state.effort, EFFORTS)
         return
@@ -62,7 +62,7 @@ def compact(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
 
 def options(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm options``"""
-    session = magics.session(args.get("session", ""))
+    session = registry.there(args.get("session", ""))
     rows = []
     for option in session.options:
         value = ("on" if option.value else "off") if isinstance(option.value, bool) else option.value
@@ -90,7 +90,7 @@ def set_option(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     if len(args.words) < 2:
         raise UsageError("Write %hm set NAME VALUE; %hm options lists them.")
     name, value = args.words
-    session = magics.session(args.get("session", ""))
+    session = registry.there(args.get("session", ""))
     known = [o.id for o in session.options]
     if name not in known and name not in [o.name for o in session.options]:
         if name in settings(magics):
@@ -111,7 +111,7 @@ def set_option(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
 
 def commands(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm commands``"""
-    session = magics.session(args.get("session", ""))
+    session = registry.there(args.get("session", ""))
     rows = [(f"/{c.name}{' ' + c.hint if c.hint else ''}", c.help) for c in session.commands]
     note = "Send one as a prompt: %hm /name rest." if rows else f"{session.state.agent} has told of no commands."
     return Table(("command", "what it does"), rows, note=note, code=("command",))

@@ -11,6 +11,7 @@ from ..catalog import catalog
 from ..errors import UsageError
 from ..exports.view import model_name
 from ..launch import expanded, named
+from .failed import remembered
 from .options import Args, pairs
 from .registry import registry
 from .show import Table, say
@@ -27,6 +28,8 @@ def session_for(magics: HmMagics, name: str = "", *, agent: str = "") -> Session
     """The named or current session; a new one where there is none and one may be started. Raises ``UsageError``."""
     if name and name in registry.names():
         return registry.get(name)
+    if not agent and (sentence := registry.failed(name)):
+        raise UsageError(sentence)
     if not name and not agent and (registry.current is not None or registry.lost() is not None):
         return registry.get()  # raises where its agent has ended: what was meant for that one goes to no other
     if name and not agent:
@@ -35,7 +38,10 @@ def session_for(magics: HmMagics, name: str = "", *, agent: str = "") -> Session
         for known, session in registry.items():
             if known == agent:
                 return registry.use(known) if session is not registry.current else session
-    return opened(magics, agent=agent, name=name)
+    if not agent:
+        return opened(magics, name=name)  # what the settings say is tried again each time
+    with remembered(agent, name):
+        return opened(magics, agent=agent, name=name)
 
 
 def opened(magics: HmMagics, *, agent: Any = "", name: str = "", **given: Any) -> Session:
@@ -85,6 +91,12 @@ def policy_of(text: str, scope: Mapping[str, Any], *, option: str) -> Any:
 
 def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm start``"""
+    with remembered(args.words[0] if args.words else "", args.get("name", "")):
+        session = _started(magics, args, scope)
+    ready(session)
+
+
+def _started(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Session:
     given = {
         k.replace("-", "_"): v if k in ("header", "token", "set") else value_of(v, scope)
         for k, v in args.values.items()
@@ -101,7 +113,7 @@ def start(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     agent: Any = args.words[0] if args.words else ""
     if isinstance(scope.get(agent.removeprefix("$")), (list, tuple)):
         agent = list(scope[agent.removeprefix("$")])
-    ready(opened(magics, agent=agent, name=given.pop("name", ""), **given))
+    return opened(magics, agent=agent, name=given.pop("name", ""), **given)
 
 
 def _for_agents_elsewhere(given: dict[str, Any], args: Args, scope: Mapping[str, Any]) -> None:
@@ -210,7 +222,7 @@ def _known(sub: str, name: str) -> Session:
 
 def saved(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> Table:
     """``%hm sessions``"""
-    found = magics.session(args.get("session", "")).sessions(all=bool(args.get("all")))
+    found = registry.there(args.get("session", "")).sessions(all=bool(args.get("all")))
     columns = ("id", "title", "updated", "turns", "status", "model")
     rows = []
     for item in found:

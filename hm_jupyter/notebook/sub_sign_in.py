@@ -17,6 +17,7 @@ from ..errors import SignInRequired, UsageError
 from ..events import AuthMethod
 from ..launch import Launch, environment, find, named
 from . import host
+from .failed import remembered
 from .options import Args, closest
 from .registry import registry
 from .show import Table, say, visible
@@ -104,7 +105,8 @@ def _target(magics: HmMagics, agent: Any, name: str) -> _Target:
     if own:
         return _Target(agent, launch, own[-1], list(own[-1].state.auth), False)
     try:
-        made = opened(magics, agent=agent)
+        with remembered(_typed(agent), again="login"):
+            made = opened(magics, agent=agent)
     except SignInRequired as error:
         return _Target(agent, launch, None, list(error.methods), True)
     ready(made)
@@ -163,7 +165,13 @@ def _again(magics: HmMagics, target: _Target, **given: Any) -> None:
     """Connect anew: an agent learns of a sign-in when it starts."""
     from .sub_sessions import opened, ready
 
-    ready(opened(magics, agent=target.agent, **given))
+    with remembered(_typed(target.agent), again="login"):
+        made = opened(magics, agent=target.agent, **given)
+    ready(made)
+
+
+def _typed(agent: Any) -> str:
+    return agent if isinstance(agent, str) else ""
 
 
 def _show(text: str) -> None:

@@ -63,7 +63,7 @@ def wait_for(session: Session, turn: Turn, *, ask: bool = True) -> Outcome:
                 if interrupted:
                     return "gave_up"
                 interrupted = True
-                deadline = time.monotonic() + ABORT_WAIT
+                deadline = time.monotonic() + session.stop_grace(ABORT_WAIT)
     finally:
         if watch is not None:
             watch.close()

@@ -7,11 +7,12 @@ so a recorded session is a test.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..commands import Command
-from ..events import Capabilities, Event, LinkChanged
+from ..events import Capabilities, Event, LinkChanged, Role
 
 
 @dataclass(slots=True)
@@ -65,6 +66,15 @@ class Step:
     wakes: list[Wake] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Texts:
+    """Pieces of one message's text that came in a row: what as many ``TextAppended`` would tell."""
+
+    message_id: str
+    role: Role
+    pieces: list[str]
+
+
 class Adapter(ABC):
     """One protocol's side of one session."""
 
@@ -78,6 +88,11 @@ class Adapter(ABC):
     @abstractmethod
     def receive(self, value: Any) -> Step:
         """One JSON value arrived. Never raises: what cannot be understood becomes a notice or an unknown event."""
+
+    def texts(self, values: Sequence[Any], at: int) -> Texts | None:
+        """The short way of what comes most: the pieces of text that ``values`` go on with from ``at``, one of each value.
+        None: :meth:`receive` has to see that value. (A step for each token is most of what a long answer costs.)"""
+        return None
 
     @abstractmethod
     def send(self, command: Command) -> Step:

@@ -9,10 +9,10 @@ does not know processes, time, policies or how anything is shown.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
-from ..commands import Abort, Answer, Approve, Command, FollowUp, Prompt, SetModel, Steer
+from ..commands import Abort, Answer, Approve, Command, FollowUp, Prompt, SetMode, SetModel, SetOption, Steer
 from ..events import (
     Capabilities,
     CommandAnswered,
@@ -31,12 +31,16 @@ from ..events import (
     UnknownReceived,
     UsageReported,
 )
+from . import hm_extras as extras
 from . import hm_read as read
-from .base import Adapter, Step
+from .base import Adapter, Step, Texts
+from .hm_agents import SubAgents
 from .hm_calls import Calls
+from .hm_history import History
 from .hm_messages import Messages
 from .hm_requests import Requests
 from .hm_send import to_wire
+from .hm_settings import Settings
 
 _STOP_REASONS = frozenset(get_args(StopReason))
 
@@ -97,7 +101,28 @@ class HmAdapter(Adapter):
             "compaction_start": self._on_compaction_start,
             "compaction_end": self._on_compaction_end,
             "turn_end": self._on_turn_end,
+            "plan": self._in_turn(extras.plan),
+            "retry": extras.retry,
+            "notice": extras.notice,
         }
+        self._agents = SubAgents(
+            {
+                "tool_call": self._calls.call,
+                "tool_output": self._calls.output,
+                "tool_result": self._requests.result,
+                "approval_needed": self._requests.approval_needed,
+                "approval": self._requests.approval,
+                "question": self._requests.question,
+                "usage": self._on_usage,
+                "retry": extras.retry,
+                "notice": extras.notice,
+            }
+        )
+        self._handlers |= {"agent_start": self._agents.start, "agent_end": self._agents.end}
+        self._history = History(HmAdapter)
+        self._to_send: list[Any] = []
+        self._told_instructions = False
+        self._settings = Settings()
 
     # ---- the four calls ---------------------------------------------------------------------------------------------
 
@@ -110,14 +135,28 @@ class HmAdapter(Adapter):
         events: list[Event] = []
         try:
             handler = self._handlers[value["type"]]
+            whose = value.get("agent")
         except (KeyError, TypeError, IndexError):
-            self._on_strange(value, events)
+            whose, handler = None, self._on_strange
+        if whose is not None and isinstance(whose, str):
+            self._agents.event(whose, value, events)
         else:
             handler(value, events)
+        if self._to_send:
+            messages, self._to_send = self._to_send, []
+            return Step(events, messages)
         return Step(events, [])
+
+    def texts(self, values: Sequence[Any], at: int) -> Texts | None:
+        """The pieces of the message being written that come next."""
+        return self._messages.texts(values, at)
 
     def send(self, command: Command) -> Step:
         """The line for a command. Its id goes out as it is, or with a suffix while another with that id is open."""
+        if isinstance(command, SetOption) and command.option == "mode":
+            command = SetMode(id=command.id, mode=str(command.value))
+        elif isinstance(command, SetOption):
+            command = self._settings.command(command)
         wire_id, again = command.id, 1
         while wire_id in self._sent:
             again += 1
@@ -142,7 +181,7 @@ class HmAdapter(Adapter):
 
     def _on_session_start(self, value: dict[str, Any], out: list[Event]) -> None:
         """The first is readiness; a later one announces a fork, which the session goes on in (hm RPC, fork)."""
-        out.append(
+        told: list[Event] = [
             SessionStarted(
                 read.text(value.get("session")),
                 read.text(value.get("root")),
@@ -151,19 +190,28 @@ class HmAdapter(Adapter):
                 read.text(value.get("model")),
                 value.get("resumed") is True,
             )
-        )
-        more: dict[str, Any] = {}
-        for name in ("modes", "models"):
-            if isinstance(value.get(name), list):
-                more[name] = read.texts(value[name])
-                self._requests.extended = True
-        if isinstance(value.get("title"), str):
-            more["title"] = value["title"]
+        ]
+        more = read.session_extras(value)
+        if self._settings.started(value):
+            self.capabilities.options = True
+            more["options"] = self._settings.options
+        if "modes" in more or "models" in more:
+            self._requests.extended = True
         if more:
-            out.append(SessionUpdated(more))
+            told.append(SessionUpdated(more))
+        files = read.texts(value.get("instructions"))
+        if files and not self._told_instructions:
+            self._told_instructions = True
+            told.append(NoticeRaised(f"Read as instructions: {', '.join(files)}.", "info"))
+        request = self._history.wanted(value, told)
+        if request is None:
+            out.extend(told)
+        else:
+            self._to_send.append(request)
 
     def _on_session_end(self, value: dict[str, Any], out: list[Event]) -> None:
         """The orderly goodbye. Its usage is the sum of what came before, so it is told but not counted again."""
+        out.extend(self._history.held_back())
         if self._running:
             reason: StopReason = "cancelled" if self._aborts else "agent_exited"
             error = "" if self._aborts else "The agent ended its session before the turn was over; start it again."
@@ -225,7 +273,7 @@ class HmAdapter(Adapter):
     def _start_turn(self, prompt: str, out: list[Event]) -> None:
         self._running = True
         self._prompt = prompt
-        self._calls.end()  # what trickled in while idle belongs to no turn
+        self._calls.end(self._agents.going_on())  # what trickled in while idle belongs to no turn
         out.append(TurnStarted(prompt))
 
     def _on_turn_end(self, value: dict[str, Any], out: list[Event]) -> None:
@@ -242,14 +290,17 @@ class HmAdapter(Adapter):
 
     def _end_turn(self, reason: StopReason, error: str, out: list[Event]) -> None:
         self._messages.close_thought(out)
-        self._requests.end(out, aborted=bool(self._aborts))
-        self._calls.end()
+        going_on = self._agents.going_on(aborted=bool(self._aborts))
+        asked_again = self._requests.end(out, aborted=bool(self._aborts), going_on=going_on)
+        self._calls.end(going_on)
         self._messages.forget()
         self._running = False
         self._aborts.clear()
         self._unread.pop(self._prompt, None)
         self._note_steering()
         out.append(TurnEnded(reason, error))
+        self._agents.turn_ended(going_on, out)
+        out.extend(asked_again)
 
     def _waiting_prompt(self) -> str | None:
         """The oldest prompt that has not been answered and has not begun."""
@@ -270,19 +321,20 @@ class HmAdapter(Adapter):
         text = value.get("text")
         if role == "user":
             self._begin(out)
-            self._on_user_message(read.text(text), out)
+            self._on_user_message(read.text(text), read.text(value.get("entry")), out)
         elif role == "assistant":
-            self._messages.end(read.text(text), value.get("interrupted") is not True, out)
+            whole = value.get("interrupted") is not True
+            self._messages.end(read.text(text), whole, out, entry=read.text(value.get("entry")))
         elif role != "tool":  # of a batch's results nothing is left to show (hm RPC, "A session")
             out.append(UnknownReceived("message_end", value))
 
-    def _on_user_message(self, text: str, out: list[Event]) -> None:
+    def _on_user_message(self, text: str, entry: str, out: list[Event]) -> None:
         """The model has read a message of ours: the oldest unread one with that text, else the oldest."""
         mine = next((i for i, (_, sent) in self._unread.items() if sent == text), next(iter(self._unread), None))
         if mine is not None:
             del self._unread[mine]
             self._note_steering()
-        out.append(MessageUpdated(self._messages.new_id("u"), "user", text, final=True))
+        out.append(MessageUpdated(self._messages.new_id("u"), "user", text, final=True, entry=entry))
 
     def _note_steering(self) -> None:
         self._calls.steered = any(kind == "steer" for kind, _ in self._unread.values())
@@ -291,6 +343,8 @@ class HmAdapter(Adapter):
 
     def _on_response(self, value: dict[str, Any], out: list[Event]) -> None:
         """Matched by id, never by position (hm RPC, "Order"). One that matches nothing is a notice."""
+        if self._history.answered(value, out):
+            return
         wire_id = value.get("id")
         command = self._sent.pop(wire_id, None) if isinstance(wire_id, str) else None
         ok = value.get("ok")
@@ -324,23 +378,26 @@ class HmAdapter(Adapter):
                 out.append(MessagesDropped(dropped))
         elif isinstance(command, Answer):
             self._requests.accepted(command, out)
-        elif kind == "set_mode":
-            out.append(SessionUpdated({"mode": command.mode}))  # type: ignore[union-attr]
+        elif isinstance(command, SetMode):
+            self._update({"mode": command.mode}, out)
         elif isinstance(command, SetModel):
             changes = {"model": command.model, "effort": command.effort, "provider": command.provider or None}
             given = {name: value for name, value in changes.items() if value is not None}
-            if given:
-                out.append(SessionUpdated(given))
+            self._update(given, out)
         elif isinstance(data, dict) and kind in ("get_state", "fork"):
-            changed = read.session_changes(data.get("session") if kind == "get_state" else data)
-            if changed:
-                out.append(SessionUpdated(changed))
+            self._update(read.session_changes(data.get("session") if kind == "get_state" else data), out)
             if kind == "get_state":
                 missed: list[Event] = []
                 self._requests.restore(data, missed)
                 if missed:
                     self._begin(out)
                     out.extend(missed)
+
+    def _update(self, changes: dict[str, Any], out: list[Event]) -> None:
+        if self._settings.changed(changes):
+            changes = {**changes, "options": self._settings.options}
+        if changes:
+            out.append(SessionUpdated(changes))
 
     def _on_refused(self, command: Command, out: list[Event]) -> None:
         if isinstance(command, (Prompt, Steer, FollowUp)):

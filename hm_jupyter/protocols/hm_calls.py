@@ -7,6 +7,7 @@ approval may leave it out), what it would change. What a person is asked about t
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,10 @@ _OUTCOMES: dict[Any, ToolStatus] = {"skipped": "skipped", "interrupted": "interr
 
 @dataclass(slots=True)
 class Call:
-    """One tool call. ``planned``: the changes it would make; ``applied``: those a decision left of them."""
+    """One tool call. ``planned``: the changes it would make; ``applied``: those a decision left of them.
+
+    ``agent``: the sub-agent that makes it ("": the main one does).
+    """
 
     tool: str
     category: str
@@ -30,6 +34,7 @@ class Call:
     over: bool = False
     streamed: bool = False
     applied: list[FileDiff] | None = None
+    agent: str = ""
 
     @property
     def open(self) -> bool:
@@ -66,13 +71,15 @@ class Calls:
             call_id = f"call:{self._serial}"
         tool = read.text(value.get("tool"))
         arguments = value.get("input")
-        waits = self.steered or any(call.open for call in self._calls.values())
+        agent = read.text(value.get("agent"))
+        waits = self.steered or any(c.open and c.agent == agent and call_id != i for i, c in self._calls.items())
         call = Call(
             tool,
             read.category(tool, value.get("category")),
             read.text(value.get("summary")),
             arguments,
             status="pending" if waits else "running",
+            agent=agent,
         )
         if call.category != "shell":
             call.planned = read.planned_changes(arguments)
@@ -85,7 +92,8 @@ class Calls:
                 call.category,
                 call.status,
                 arguments,
-                replaces=self._join(tool),
+                replaces=None if agent else self._join(tool),
+                parent=read.text(value.get("parent")) or None,
             )
         )
 
@@ -125,7 +133,7 @@ class Calls:
         code = code if isinstance(code, int) and not isinstance(code, bool) else None
         out.append(ToolCallUpdated(call_id, status=call.status, output=text, diffs=diffs or None, exit_code=code))
         call.over, call.input, call.planned, call.applied = True, None, [], None
-        self._start_next(out)
+        self._start_next(call.agent, out)
 
     # ---- what else happens ------------------------------------------------------------------------------------------
 
@@ -135,17 +143,23 @@ class Calls:
             out.append(ToolCallUpdated(call_id, status="interrupted"))
         self._drafts.clear()
 
-    def end(self) -> None:
-        """The turn is over; nothing of it is remembered."""
-        self._calls.clear()
+    def end(self, going_on: Collection[str] = ()) -> None:
+        """The turn is over; nothing of it is remembered but the calls of those sub-agents."""
+        self._calls = {i: call for i, call in self._calls.items() if call.agent and call.agent in going_on}
         self._drafts.clear()
+
+    def agent(self, call_id: str) -> str:
+        """The sub-agent that makes that call ("": the main agent, or nobody knows it)."""
+        call = self._calls.get(call_id)
+        return call.agent if call else ""
 
     def known(self, call_id: str, value: dict[str, Any], out: list[Event]) -> Call:
         """The call, made up from what ``value`` tells when its ``tool_call`` never came."""
         call = self._calls.get(call_id)
         if call is None:
             tool = read.text(value.get("tool"))
-            call = Call(tool, read.category(tool, value.get("category")), read.text(value.get("summary")))
+            agent = read.text(value.get("agent"))
+            call = Call(tool, read.category(tool, value.get("category")), read.text(value.get("summary")), agent=agent)
             self._calls[call_id] = call
             out.append(
                 ToolCallUpdated(
@@ -154,7 +168,8 @@ class Calls:
                     call.title or None,
                     call.category,
                     "pending",
-                    replaces=self._join(tool),
+                    replaces=None if agent else self._join(tool),
+                    parent=read.text(value.get("parent")) or None,
                 )
             )
         return call
@@ -180,11 +195,11 @@ class Calls:
                 return call_id
         return None
 
-    def _start_next(self, out: list[Event]) -> None:
+    def _start_next(self, agent: str, out: list[Event]) -> None:
         if self.steered:
             return
         for call_id, call in self._calls.items():
-            if call.open:
+            if call.open and call.agent == agent:
                 if call.status == "pending" and not call.asked:
                     self.set_status(call_id, call, "running", out)
                 return

@@ -6,11 +6,12 @@ nor our own messages that come back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..events import Event, MessageUpdated, TextAppended, UnknownReceived
 from . import hm_read as read
+from .base import Texts
 
 
 class Messages:
@@ -45,6 +46,22 @@ class Messages:
         self._parts.append(text)
         out.append(TextAppended(stream, text))
 
+    def texts(self, values: Sequence[Any], at: int) -> Texts | None:
+        """The ``text_delta`` of the message being written that come next, in one."""
+        if self._stream is None:
+            return None
+        pieces: list[str] = []
+        for n in range(at, len(values)):
+            value = values[n]
+            if type(value) is not dict or value.get("type") != "text_delta" or "agent" in value:
+                break
+            text = value.get("text")
+            if type(text) is not str:
+                break
+            pieces.append(text)
+        self._parts += pieces
+        return Texts(self._stream, "assistant", pieces) if pieces else None
+
     def thinking_delta(self, value: dict[str, Any], out: list[Event]) -> None:
         """``thinking_delta`` (an extension)."""
         text = read.text(value.get("text"))
@@ -62,7 +79,7 @@ class Messages:
             out.append(MessageUpdated(self._message, final=True))
         self.forget()
 
-    def end(self, text: str, whole: bool, out: list[Event]) -> None:
+    def end(self, text: str, whole: bool, out: list[Event], *, entry: str = "") -> None:
         """``message_end``, with the whole text: what was streamed is not told twice, what differs is put right.
 
         One that was cut off (``whole`` false) stays open, so that the end of its turn marks it as interrupted.
@@ -71,11 +88,11 @@ class Messages:
         if self._parts:
             # "" with text streamed is an agent that leaves the text out: what was read stays.
             same = not text or text == "".join(self._parts)
-            if whole or not same:
-                out.append(MessageUpdated(self._message, text=None if same else text, final=whole))
+            if whole or not same or entry:
+                out.append(MessageUpdated(self._message, text=None if same else text, final=whole, entry=entry))
         elif text:
             self._begin(out)
-            out.append(MessageUpdated(self.new_id("m"), text=text, final=whole))
+            out.append(MessageUpdated(self.new_id("m"), text=text, final=whole, entry=entry))
         self.forget()
 
     def close_thought(self, out: list[Event]) -> None:

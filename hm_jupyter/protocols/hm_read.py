@@ -13,7 +13,7 @@ from typing import Any
 
 from ..events import Choice, FileDiff, Usage
 
-CATEGORIES = ("shell", "read", "edit", "search", "fetch", "ask", "plan", "other")
+CATEGORIES = ("shell", "read", "edit", "search", "fetch", "ask", "plan", "agent", "other")
 
 _CATEGORY_OF = {
     **dict.fromkeys(("shell", "bash", "sh", "exec", "run", "run_command", "command", "execute", "terminal"), "shell"),
@@ -25,6 +25,7 @@ _CATEGORY_OF = {
     **dict.fromkeys(("fetch", "web_fetch", "fetch_url", "http", "web_search"), "fetch"),
     **dict.fromkeys(("ask", "ask_user", "question"), "ask"),
     **dict.fromkeys(("plan", "todo", "todo_write", "update_plan"), "plan"),
+    **dict.fromkeys(("agent", "sub_agent", "subagent", "task"), "agent"),
 }
 # The names under which wires give the passage an edit replaces and what it puts there.
 _PAIRS = (("old_text", "new_text"), ("old_string", "new_string"), ("old_str", "new_str"), ("old", "new"))
@@ -169,6 +170,18 @@ def choices(value: Any) -> list[Choice]:
         elif isinstance(item, dict) and isinstance(item.get("value"), str):
             found.append(Choice(item["value"], text(item.get("label"), item["value"]), text(item.get("help"))))
     return found
+
+
+def session_extras(value: dict[str, Any]) -> dict[str, Any]:
+    """What ``session_start`` tells of the session beyond the document, as fields of ``SessionState``."""
+    changes: dict[str, Any] = {
+        name: texts(value[name]) for name in ("modes", "models") if isinstance(value.get(name), list)
+    }
+    changes |= {name: value[name] for name in ("title", "effort") if isinstance(value.get(name), str)}
+    size = count(value.get("context_size"))
+    if size:
+        changes["context_size"] = size
+    return changes
 
 
 def session_changes(value: Any) -> dict[str, Any]:

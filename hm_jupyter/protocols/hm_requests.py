@@ -7,6 +7,7 @@ what, and how, is not known here.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 from ..commands import Answer, Approve
@@ -42,8 +43,8 @@ class Requests:
         self.agent_approve = agent_approve
         self.extended = False  # the agent writes our extensions, so that a missing one says something
         self._calls = calls
-        self._approvals: set[str] = set()
-        self._questions: set[str] = set()
+        self._approvals: dict[str, ApprovalRequested] = {}
+        self._questions: dict[str, QuestionRequested] = {}
         self._decisions: dict[str, list[Approve]] = {}
         self._answers: dict[str, list[Answer]] = {}
 
@@ -64,7 +65,7 @@ class Requests:
     def accepted(self, answer: Answer, out: list[Event]) -> None:
         """The agent took our answer; hm writes no event that says so."""
         if answer.request_id in self._questions:
-            self._questions.discard(answer.request_id)
+            del self._questions[answer.request_id]
             out.append(_answered(answer))
 
     # ---- what the agent says ----------------------------------------------------------------------------------------
@@ -95,28 +96,26 @@ class Requests:
         auto = value.get("auto")
         if not isinstance(auto, bool):
             auto = self.agent_approve == "all" or (self.agent_approve == "edits" and category == "edit")
-        self._approvals.add(call_id)
         call.asked = True
         self._calls.set_status(call_id, call, "pending", out)
-        out.append(
-            ApprovalRequested(
-                call_id,
-                call_id,
-                tool=read.text(value.get("tool")) or call.tool,
-                category=category,
-                summary=read.text(value.get("summary")) or call.title,
-                command=read.text(value.get("command")) or read.command_line(arguments),
-                cwd=read.text(value.get("cwd")) or read.working_folder(arguments),
-                paths=read.texts(value.get("paths")) or read.touched_paths(arguments, call.planned),
-                diffs=list(call.planned),
-                input=arguments,
-                rule=rule,
-                reason=read.text(value.get("reason")),
-                # hm does not say which calls allow it; an agent that names rules offers it only with one.
-                for_session=bool(rule) or not self.extended,
-                auto=auto,
-            )
+        self._approvals[call_id] = ApprovalRequested(
+            call_id,
+            call_id,
+            tool=read.text(value.get("tool")) or call.tool,
+            category=category,
+            summary=read.text(value.get("summary")) or call.title,
+            command=read.text(value.get("command")) or read.command_line(arguments),
+            cwd=read.text(value.get("cwd")) or read.working_folder(arguments),
+            paths=read.texts(value.get("paths")) or read.touched_paths(arguments, call.planned),
+            diffs=list(call.planned),
+            input=arguments,
+            rule=rule,
+            reason=read.text(value.get("reason")),
+            # hm does not say which calls allow it; an agent that names rules offers it only with one.
+            for_session=bool(rule) or not self.extended,
+            auto=auto,
         )
+        out.append(self._approvals[call_id])
 
     def approval(self, value: dict[str, Any], out: list[Event]) -> None:
         """``approval``: decided, by whomever (hm RPC, "Approvals"): with ``edits`` and ``all`` without our approve."""
@@ -146,17 +145,15 @@ class Requests:
             return
         call = self._calls.known(call_id, {"tool": "ask_user", **value}, out)
         self._calls.set_status(call_id, call, "running", out)
-        self._questions.add(call_id)
-        out.append(
-            QuestionRequested(
-                call_id,
-                call_id,
-                text,
-                read.choices(value.get("choices")),
-                value.get("multi") is True,
-                value.get("free") is not False,
-            )
+        self._questions[call_id] = QuestionRequested(
+            call_id,
+            call_id,
+            text,
+            read.choices(value.get("choices")),
+            value.get("multi") is True,
+            value.get("free") is not False,
         )
+        out.append(self._questions[call_id])
 
     def result(self, value: dict[str, Any], out: list[Event]) -> None:
         """``tool_result``: what of its call still waits is settled by it; then the call is over."""
@@ -164,7 +161,7 @@ class Requests:
         if call_id in self._approvals:
             self._resolve(call_id, self._calls.known(call_id, value, out), not read.failed(value), {}, out)
         if call_id in self._questions:
-            self._questions.discard(call_id)
+            del self._questions[call_id]
             answers = self._answers.get(call_id)
             out.append(_answered(answers[0]) if answers else QuestionResolved(call_id, "withdrawn", by="agent"))
         self._calls.result(value, out)
@@ -178,32 +175,38 @@ class Requests:
             for call_id in read.texts(approvals):
                 if call_id and call_id not in self._approvals:
                     self.approval_needed({"call_id": call_id, "summary": self._calls.title(call_id) or LOST}, out)
-            for call_id in self._approvals.difference(read.texts(approvals)):
+            for call_id in set(self._approvals).difference(read.texts(approvals)):
                 if not self._decisions.get(call_id):  # else its ``approval`` is on its way
-                    self._approvals.discard(call_id)
+                    del self._approvals[call_id]
                     out.append(ApprovalResolved(call_id, "withdrawn"))
         if isinstance(questions, list):
             for call_id in read.texts(questions):
                 if call_id and call_id not in self._questions:
                     self.question({"call_id": call_id, "text": LOST}, out)
-            for call_id in self._questions.difference(read.texts(questions)):
+            for call_id in set(self._questions).difference(read.texts(questions)):
                 if not self._answers.get(call_id):
-                    self._questions.discard(call_id)
+                    del self._questions[call_id]
                     out.append(QuestionResolved(call_id, "withdrawn", by="agent"))
 
-    def end(self, out: list[Event], *, aborted: bool) -> None:
-        """The turn is over: what still waits can no longer be decided, and nothing of it is remembered."""
+    def end(self, out: list[Event], *, aborted: bool, going_on: Collection[str] = ()) -> list[Event]:
+        """The turn is over: what still waits can no longer be decided, and nothing of it is remembered.
+
+        What sub-agents that go on wait for is returned, to be asked again after the turn's end, which closes everything.
+        """
         outcome: Literal["interrupted", "withdrawn"] = "interrupted" if aborted else "withdrawn"
-        out.extend(ApprovalResolved(call_id, outcome) for call_id in sorted(self._approvals))
-        out.extend(QuestionResolved(call_id, outcome, by="agent") for call_id in sorted(self._questions))
+        lasting = {i for i in (*self._approvals, *self._questions) if self._calls.agent(i) in (going_on or ())}
+        out.extend(ApprovalResolved(call_id, outcome) for call_id in sorted({*self._approvals} - lasting))
+        out.extend(QuestionResolved(call_id, outcome, by="agent") for call_id in sorted({*self._questions} - lasting))
         for kept in (self._approvals, self._questions, self._decisions, self._answers):
-            kept.clear()
+            for call_id in [i for i in kept if i not in lasting]:
+                del kept[call_id]
+        return [*self._approvals.values(), *self._questions.values()]
 
     # ---- within ------------------------------------------------------------------------------------------------------
 
     def _resolve(self, call_id: str, call: Call, allow: bool, value: dict[str, Any], out: list[Event]) -> None:
         """Tell a decision, with what we said ourselves when it was ours."""
-        self._approvals.discard(call_id)
+        self._approvals.pop(call_id, None)
         call.asked = False
         ours = next((d for d in self._decisions.get(call_id, ()) if d.allow is allow), None)
         said = value.get("by")

@@ -346,6 +346,9 @@ class HmChoice(TypedDict):
 
 HEADER: Final = ("v", "type", "session", "time")
 
+AGENT: Final = "agent"
+"""The field that says whose event it is (an extension): a sub-agent's. The main agent's events do not have it."""
+
 EVENT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "session_start": ("root", "mode", "provider", "model", "resumed", "prompt"),
     "message_start": ("role",),

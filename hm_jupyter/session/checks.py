@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import commands as cmd
-from ..errors import NotSupported, NotWaiting, TurnRunning, UsageError
+from ..errors import NotSupported, NotWaiting, TransportError, TurnRunning, UsageError
 from ..events import ApprovalOption, Capabilities
 from ..transcript import Pending, PendingApproval, PendingQuestion, QuestionEntry, ToolEntry, Transcript
 from .state import call_entry, pending_request, running_turn
@@ -32,7 +32,10 @@ NEEDS: dict[type, tuple[str, str]] = {
 
 
 def check(command: cmd.Command, t: Transcript, can: Capabilities) -> None:
-    """Raise ``NotSupported``, ``TurnRunning`` or ``NotWaiting`` for a command that cannot be carried out now."""
+    """Raise ``NotSupported``, ``TransportError``, ``TurnRunning`` or ``NotWaiting`` for what cannot be done now."""
+    # A stop is kept until the connection is back, and a decision on what still waits is worth its try.
+    if t.state.link and not isinstance(command, (cmd.Abort, cmd.Approve, cmd.Answer)):
+        raise TransportError(reconnecting(t))
     need = NEEDS.get(type(command))
     if need and not getattr(can, need[0]):
         raise NotSupported(f"{t.state.agent} cannot {need[1]}.")
@@ -48,6 +51,15 @@ def check(command: cmd.Command, t: Transcript, can: Capabilities) -> None:
         _check_form(command, t)
     if isinstance(command, cmd.Approve) and command.edits is not None and not can.edits:
         raise NotSupported(f"{t.state.agent} cannot apply your edits: deny with a note that says what to change.")
+
+
+def reconnecting(t: Transcript) -> str:
+    """That the agent is out of reach at the moment, and what to do."""
+    return (
+        f"The connection to {t.state.agent} is lost and is being made again ({t.state.link.rstrip('.')}). Try again when it "
+        "is there; if it stays away: %hm stop, then %hm start and %hm resume, or connect(…, session="
+        f"{t.state.session_id!r}) from Python."
+    )
 
 
 def resolve(command: cmd.Command, t: Transcript) -> cmd.Command:

@@ -17,7 +17,7 @@ import anyio.abc
 from .. import commands as cmd
 from .. import events as ev
 from ..errors import AgentError, SessionClosed
-from ..protocols.base import Adapter, Step
+from ..protocols.base import Adapter, Step, Texts
 from ..transcript import Op, State, Transcript, TurnEntry, to_json
 from ..transports.base import Exit, Link, Message, Received, Transport
 from .checks import check, resolve
@@ -177,7 +177,16 @@ class Controller:
     # ---- in: what the agent says -----------------------------------------------------------------------------------
 
     def _read(self, batch: list[Received]) -> None:
-        for item in batch:
+        values = [item.value if type(item) is Message else None for item in batch]
+        at = 0
+        while at < len(batch):
+            texts = self.adapter.texts(values, at)
+            if texts is not None:
+                self._add(texts)
+                at += len(texts.pieces)
+                continue
+            item = batch[at]
+            at += 1
             if isinstance(item, Message):
                 self._take(self.adapter.receive(item.value))
             elif isinstance(item, Link):
@@ -229,6 +238,17 @@ class Controller:
         self.journal.write(now, self.transcript.state.turn, event)
         if kind is not ev.TextAppended:
             self._after(event)
+
+    def _add(self, texts: Texts) -> None:
+        """:meth:`feed` for pieces of text that came together: one operation for all of them, in the journal each."""
+        whole = ev.TextAppended(texts.message_id, "".join(texts.pieces), texts.role)
+        op = appended(self.transcript, whole)
+        if op is None:  # the first of its message makes the entry
+            for text in texts.pieces:
+                self.feed(ev.TextAppended(texts.message_id, text, texts.role))
+            return
+        self._apply(op)
+        self.journal.write_texts(self._clock(), self.transcript.state.turn, texts.message_id, texts.role, texts.pieces)
 
     def _apply(self, op: Op) -> None:
         self.transcript.apply(op)
@@ -330,8 +350,8 @@ class Controller:
     ) -> ev.CommandAnswered:
         """Carry out a command and wait for the agent's answer. The same id again gives the first answer again.
 
-        Raises ``TurnRunning``, ``NotWaiting``, ``NotSupported``, ``SessionClosed``, ``AgentGone`` or, when the agent
-        says no, ``AgentError``.
+        Raises ``TurnRunning``, ``NotWaiting``, ``NotSupported``, ``SessionClosed``, ``AgentGone``, ``TransportError``
+        while the connection is made again or, when the agent says no, ``AgentError``.
         """
         waiter = self.post(command, via=via, options=options)
         answer = await waiter.wait()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from ..events import Event, Role, TextAppended
 
@@ -59,17 +60,26 @@ class Journal:
 
     def write(self, at: float, turn: int, event: Event) -> None:
         """Keep ``event``, which came at ``at`` (seconds since the epoch) in ``turn``."""
-        self._size += 1
         if type(event) is TextAppended:
-            run = self._run
-            if run is None or run.message_id != event.message_id or run.turn != turn or len(run.texts) >= RUN:
-                run = self._run = _Run(turn, event.message_id, event.role)
-                self._kept.append(run)
-            run.texts.append(event.text)
-            run.times.append(at)
-        else:
-            self._run = None
-            self._kept.append(Record(at, turn, event))
+            self.write_texts(at, turn, event.message_id, event.role, (event.text,))
+            return
+        self._run = None
+        self._kept.append(Record(at, turn, event))
+        self._size += 1
+        self._let_go()
+
+    def write_texts(self, at: float, turn: int, message_id: str, role: Role, pieces: Sequence[str]) -> None:
+        """Keep as many ``TextAppended`` as there are ``pieces``, which came together."""
+        run = self._run
+        if run is None or run.message_id != message_id or run.turn != turn or len(run.texts) >= RUN:
+            run = self._run = _Run(turn, message_id, role)
+            self._kept.append(run)
+        run.texts.extend(pieces)
+        run.times.extend(repeat(at, len(pieces)))
+        self._size += len(pieces)
+        self._let_go()
+
+    def _let_go(self) -> None:
         while self._size > self._keep and len(self._kept) > 1:
             gone = self._kept.popleft()
             count = len(gone) if isinstance(gone, _Run) else 1

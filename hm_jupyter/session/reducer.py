@@ -164,25 +164,28 @@ def _message_updated(t: Transcript, e: ev.MessageUpdated, now: float) -> list[Op
         return [Put(replace(entry, text=entry.text if text is None else text, open=not e.final, ended=ended))]
     if isinstance(entry, MessageEntry):
         images = entry.images if e.images is None else e.images
-        return [Put(replace(entry, text=entry.text if text is None else text, open=not e.final, images=images))]
+        text = entry.text if text is None else text
+        return [Put(replace(entry, text=text, open=not e.final, images=images, entry=e.entry or entry.entry))]
     if not text and not e.images:
         return []  # an empty message leaves no trace
     if e.role == "thought":
         ended = now if e.final else None
         return [Put(ThoughtEntry("m:" + e.message_id, t.state.turn, text or Rope(), not e.final, now, ended))]
+    images = list(e.images or [])
     return [
-        Put(MessageEntry("m:" + e.message_id, t.state.turn, text or Rope(), not e.final, images=list(e.images or [])))
+        Put(MessageEntry("m:" + e.message_id, t.state.turn, text or Rope(), not e.final, images=images, entry=e.entry))
     ]
 
 
 def _user_read(t: Transcript, e: ev.MessageUpdated, now: float) -> list[Op]:
     ours = unread(t, e.text or "")
     if ours is not None:
-        return [Put(replace(ours, status="read", turn=t.state.turn))]
+        return [Put(replace(ours, status="read", turn=t.state.turn, entry=e.entry))]
     if not e.text and not e.images:
         return []
     entry_id = "u:" + e.message_id
-    return [Put(UserEntry(entry_id, t.state.turn, e.text or "", "prompt", "read", list(e.images or []), at=now))]
+    images = list(e.images or [])
+    return [Put(UserEntry(entry_id, t.state.turn, e.text or "", "prompt", "read", images, at=now, entry=e.entry))]
 
 
 # ---- the rest ------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from .runtime import Runtime, follow
 from .turn import Turn
 
 STOP_GRACE = 10.0  # seconds an interrupted turn has to end before the interrupt goes on without it
+OFFLINE_GRACE = 1.0  # … while its connection is being made again: the stop is kept and sent when it is there
 
 
 class Session(AsyncCalls, AgentCalls):
@@ -133,8 +134,12 @@ class Session(AsyncCalls, AgentCalls):
             running = self.settled()  # the interrupt may have come before the agent took the prompt up
             if running is not None and not running.done:
                 self.abort()
-                running._watch.done.wait(STOP_GRACE)
+                running._watch.done.wait(self.stop_grace(STOP_GRACE))
             raise
+
+    def stop_grace(self, usual: float) -> float:
+        """The seconds a stopped turn has to end, before nobody waits for it any longer."""
+        return min(usual, OFFLINE_GRACE) if self.state.link else usual
 
     def start(
         self,

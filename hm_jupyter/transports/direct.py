@@ -16,7 +16,9 @@ import httpx
 
 from .chunked import ChunkDecoder
 
-READ = 64 * 1024
+READ = 24 * 1024
+"""Bytes taken at a time, as in :mod:`.stdio` and for the same reason: the messages of one read are too few objects to set off
+Python's garbage collector. 20,000 in a chunk each cost 0.065 s; with 32 KiB 0.085, most of it one whole collection."""
 
 
 class DirectTransport(httpx.AsyncBaseTransport):

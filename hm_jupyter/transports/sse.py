@@ -61,6 +61,11 @@ class SseDecoder:
         if b"\r" in chunk:
             self._after_cr = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if (end := chunk.rfind(b"\n\n") + 2) > 1 and self._between():
+            events = bytes(self._rest) + chunk[:end]
+            if self._plain(events, out):
+                self._rest.clear()
+                chunk = chunk[end:]
         lines = chunk.split(b"\n")
         rest = lines.pop()
         if lines:
@@ -97,23 +102,23 @@ class SseDecoder:
     def _ours(self) -> bool:
         return self._type in (b"", b"message")
 
+    def _plain(self, events: bytes, out: list[Received]) -> bool:
+        """The hot path: whole events, of one ``data: `` line each and nothing else. False: they are not, and nothing of
+        them was taken. No call of ours for an event."""
+        if not events.startswith(b"data: "):
+            return False
+        found = events[6:-2].split(b"\n\ndata: ")
+        if events.count(b"\n") != 2 * len(found) or max(map(len, found)) > self._max:
+            return False
+        try:
+            out += [Message(from_json(data, allow_inf_nan=False, cache_strings="keys")) for data in found]
+        except ValueError:  # one of them is not JSON, or nearly
+            return False
+        return True
+
     def _lines(self, lines: list[bytes], out: list[Received]) -> None:
-        """The hot path is an event of one ``data:`` line: no call of ours for it."""
-        at, last, most = 0, len(lines) - 1, self._max + 6
-        plain = self._between()
-        while at <= last:
-            line = lines[at]
-            at += 1
-            if plain and at <= last and not lines[at] and line.startswith(b"data: ") and len(line) <= most:
-                at += 1
-                try:
-                    out.append(Message(from_json(line[6:], allow_inf_nan=False, cache_strings="keys")))
-                except ValueError:
-                    if line[6:].strip():
-                        out.append(_odd(line[6:]))
-            else:
-                self._line(line, out)
-                plain = self._between()
+        for line in lines:
+            self._line(line, out)
 
     def _between(self) -> bool:
         """Are we between two events, with nothing of the next one?"""

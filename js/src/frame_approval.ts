@@ -85,12 +85,16 @@ export class ApprovalFrame extends Frame {
     if (p.cwd || (base && (p.diffs.length || paths.some((path) => !p.paths.includes(path))))) rows.push([p.cwd && (command || !p.diffs.length) ? "Runs in" : "In", code(base)]);
     if (named.length > 1 || command.includes("\n")) rows.push(["Programs", named.flatMap(([name, n], i) => [i ? ", " : null, code(name), n > 1 ? ` (${n})` : null])]);
     if (paths.length) rows.push(["Touches", list(paths)]);
-    if (p.reason || found.length) rows.push(["Asks because", found.length ? ["hidden characters always ask, whatever the mode", p.reason && "; ", p.reason && inline(p.reason, "strict")] : inline(p.reason, "strict")]);
+    // With options of its own the agent decides by itself when it asks, and what it writes is no word of ours (ACP).
+    const why = p.options.length ? "" : p.reason;
+    if (why || found.length) rows.push(["Asks because", [found.length > 0 && "hidden characters always ask, whatever the mode", found.length > 0 && why && "; ", why && inline(why, "strict")]]);
+    if (p.options.length && p.reason) rows.push(["Agent says", inline(p.reason, "strict")]);
     if (this.summarySaysMore(p)) rows.push(["Agent says", h("div", { class: "hm-agent hm-quote" }, plain(p.summary))]);
-    const shown = command ? ["command", "cmd", "cwd", "script"] : p.diffs.length ? ["path", "file_path", "content", "old", "new", "old_string", "new_string", "old_text", "new_text", "edits", "files", "diff", "patch"] : [];
-    const why = (p.input as { description?: unknown } | null)?.description;
-    if (why && why === p.reason) shown.push("description");              // it stands above, as why it asks
-    const rest = restOf(p.input, shown);
+    const shown = command ? ["command", "cmd", "cwd", "script"] : p.diffs.length ? ["content", "old", "new", "old_string", "new_string", "old_text", "new_text", "edits", "files", "diff", "patch"] : [];
+    if (p.reason && (p.input as { description?: unknown } | null)?.description === p.reason) shown.push("description");  // it stands above
+    // A file that stands above is not said again, whatever its agent calls it; anything else that is given stays.
+    const above = p.diffs.length ? [...changed, ...paths] : [];
+    const rest = restOf(p.input, shown, (key, text) => /^(?:\w*path|file_?name|file)$/i.test(key) && above.includes(within(text, base)));
     fill(this.body,
       found.length > 0 && h("div", { class: "hm-alert", role: "alert" }, icon("warn"), h("div", null,
         h("b", null, `${plural(found.length, "character")} here ${found.length === 1 ? "is" : "are"} invisible or look${found.length === 1 ? "s" : ""} like others.`),

@@ -31,7 +31,7 @@ export interface TurnEntry extends Base {
 }
 export interface UserEntry extends Base {
   kind: "user"; text: string; delivery: "prompt" | "steer" | "follow_up"; status: "sent" | "queued" | "read" | "dropped";
-  images: Image[]; attachments: string[]; at: number;
+  images: Image[]; attachments: string[]; at: number; entry: string;
 }
 export interface MessageEntry extends Base { kind: "message"; text: string; open: boolean; interrupted: boolean; images: Image[] }
 export interface ThoughtEntry extends Base { kind: "thought"; text: string; open: boolean; started: number; ended: number | null }

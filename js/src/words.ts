@@ -38,11 +38,11 @@ function bareTitle(title: string, verb: string): string {
   return /^`([^`]+)`$/.exec(rest)?.[1] ?? rest;
 }
 
-/** What is left of a tool's input when the argument shown in its row is taken away; null when nothing is. */
-export function restOf(input: unknown, shown: string[]): unknown {
+/** What is left of a tool's input when what is shown already is taken away, by its key or its text; null when nothing is. */
+export function restOf(input: unknown, shown: string[], told: (key: string, text: string) => boolean = () => false): unknown {
   if (input === null || input === undefined || input === "") return null;
   if (typeof input !== "object" || Array.isArray(input)) return shown.includes("*") ? null : input;
-  const rest = Object.entries(input as Record<string, unknown>).filter(([key, value]) => !shown.includes(key) && value !== null && value !== "");
+  const rest = Object.entries(input as Record<string, unknown>).filter(([key, value]) => !shown.includes(key) && value !== null && value !== "" && !(typeof value === "string" && told(key, value)));
   return rest.length ? Object.fromEntries(rest) : null;
 }
 

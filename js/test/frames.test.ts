@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Command } from "../src/model";
+import type { Command, PendingApproval } from "../src/model";
 import { button, press, scene, show } from "./helpers";
 
 const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
@@ -10,6 +10,14 @@ const frame = (root: Element, i = 0) => root.querySelectorAll<HTMLElement>(".hm-
 const bare = (c: Command | undefined) => { const { id: _, ...rest } = c as Command; return rest; };
 const approve = { type: "approve", request_id: "a1", allow: true, for_session: false, note: "", edits: null };
 const type = (field: HTMLInputElement | HTMLTextAreaElement, text: string) => { field.value = text; field.dispatchEvent(new Event("input", { bubbles: true })); };
+
+const OWN = [{ id: "y", name: "Yes", kind: "allow_once" }, { id: "n", name: "No", kind: "deny_once" }];
+/** A scene whose request is this one. */
+const asking = (fields: object) => {
+  const s = structuredClone(scene("approve-command"));
+  Object.assign(s.start.state.pending[0] as PendingApproval, fields);
+  return s;
+};
 
 describe("the approval of a command", () => {
   it("shows everything that will run", async () => {
@@ -28,6 +36,27 @@ describe("the approval of a command", () => {
     expect(lines).toBe(p?.kind === "approval" && p.command);
     expect(frame(root).textContent).toContain("Run these 7 lines?");
     expect(frame(root).textContent).toContain("Programsset, python, git (2), curl");
+  });
+
+  it("calls the agent's own words its own where it has options of its own, and a rule's the reason", async () => {
+    const { root } = await show(asking({ options: OWN, reason: "Runs the tests once more." }), wait);
+    expect(frame(root).textContent).toContain("Agent saysRuns the tests once more.");
+    expect(frame(root).textContent).not.toContain("Asks because");
+    const hidden = await show(asking({ options: OWN, reason: "Runs it.", command: "ls \u200b" }), wait);
+    const said = frame(hidden.root).textContent ?? "";
+    for (const words of ["Asks becausehidden characters always ask, whatever the mode", "Agent saysRuns it."]) expect(said).toContain(words);
+    expect(said).not.toContain("mode; Runs it.");
+  });
+
+  it.each(["filepath", "filePath", "file_path", "absolutePath", "filename"])("does not say the file again that an agent calls %s", async (key) => {
+    const path = "/home/me/shop/src/a.py";
+    const diffs = [{ path, old: "a", new: "b", partial: false }] as PendingApproval["diffs"];
+    const edit = (input: object) => asking({ command: "", cwd: "/home/me/shop", paths: [path], diffs, input });
+    expect(frame((await show(edit({ [key]: path }), wait)).root).textContent).not.toContain("Also given");
+    const more = frame((await show(edit({ [key]: path, replaceAll: true }), wait)).root).textContent ?? "";
+    expect(more).toContain('"replaceAll": true');
+    expect(more).not.toContain(`"${key}"`);
+    for (const other of [{ [key]: "/etc/passwd" }, { owner: path }]) expect(frame((await show(edit(other), wait)).root).textContent).toContain("Also given");
   });
 
   it("shows the whole input of a tool it does not know", async () => {

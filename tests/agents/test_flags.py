@@ -53,7 +53,7 @@ def test_no_session_saves_nothing(start, tmp_path):
         (["--max-steps", "0"], "at least 1"),
         (["--max-steps", "many"], "--max-steps"),
         (["--mode", "nope"], "the modes are ask"),
-        (["--provider", "nope"], "LLM providers come with a later release"),
+        (["--provider", "nope"], "there is no provider"),
         (["--model", "nope"], "quickstart"),
         (["--model", "./nope.toml"], "cannot be read"),
         (["--model", "/dev/zero"], "no regular file"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hm_jupyter.commands import Command
-from hm_jupyter.events import Event
+from hm_jupyter.events import Event, TextAppended
 from hm_jupyter.protocols.acp.adapter import AcpAdapter
 from hm_jupyter.protocols.base import HostCall, HostFailure, Step, Wake
 
@@ -57,8 +57,11 @@ class Talk:
         return self.take(self.adapter.send(command))
 
     def hears(self, value: Any) -> Step:
-        """The agent wrote this."""
-        return self.take(self.adapter.receive(value))
+        """The agent wrote this, and nothing more yet."""
+        texts = self.adapter.texts([value], 0)
+        if texts is None:
+            return self.take(self.adapter.receive(value))
+        return self.take(Step([TextAppended(texts.message_id, text, texts.role) for text in texts.pieces]))
 
     def answers(self, method: str, result: Any = None, *, error: Json | None = None, id: Any = ...) -> Step:
         """The agent answers the latest request of that method; of a session it takes up it has told all by then."""

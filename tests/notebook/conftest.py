@@ -20,6 +20,7 @@ def shell() -> Iterator[InteractiveShell]:
     for name, session in registry.items():
         session.close()
         registry.remove(name)
+    registry.forget_failures()
     registry.last = None
     ip.run_line_magic("unload_ext", "hm_jupyter")
     InteractiveShell.clear_instance()

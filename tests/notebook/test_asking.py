@@ -20,6 +20,14 @@ def test_the_folder_it_runs_in_is_not_also_what_it_touches(paths: list[str], tol
     assert [line for line in lines if line.startswith("touches")] == ([told] if told else [])
 
 
+@pytest.mark.parametrize(
+    ("options", "words"), [([], "asks because"), ([ApprovalOption("y", "Yes", "allow_once")], "agent says")]
+)
+def test_the_words_of_an_agent_with_options_of_its_own_are_its_own(options: list[ApprovalOption], words: str) -> None:
+    request = PendingApproval("a", "c", 1, command="make", reason="Runs the tests.", options=options)
+    assert f"  {words}: Runs the tests." in asking.describe(request).split("\n")
+
+
 def test_an_option_is_meant_by_its_number_unless_the_agent_calls_another_so():
     once, always = ApprovalOption("2", "Once", "allow_once"), ApprovalOption("1", "Always", "allow_session")
     plain = [ApprovalOption("y", "Once", "allow_once"), ApprovalOption("2", "Always", "allow_session")]

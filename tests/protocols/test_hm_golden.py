@@ -1,7 +1,8 @@
 """Whole sessions on the hm wire, line by line: what we sent, what came, and the events it led to.
 
 A golden file holds JSON lines: ``{"dir": ">", "command", "line"}`` for ours, ``{"dir": "<", "line", "events"}`` for the
-agent's; ``events`` name the fields that differ from their default. ``document.jsonl`` is the session of the document.
+agent's; ``events`` name the fields that differ from
+their default, ``messages`` what the line made us send. ``document.jsonl`` is the session of the document.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pytest
 
 from hm_jupyter.commands import parse_command
 from hm_jupyter.protocols.hm import HmAdapter
-from hm_jupyter.protocols.hm_wire import COMMANDS, EVENT_FIELDS, EXTENSION_FIELDS, HEADER, parse_hm_command
+from hm_jupyter.protocols.hm_wire import AGENT, COMMANDS, EVENT_FIELDS, EXTENSION_FIELDS, HEADER, parse_hm_command
 from hm_jupyter.transcript import to_json
 
 FOLDER = Path(__file__).parents[1] / "golden" / "hm"
@@ -48,7 +49,7 @@ def test_a_recorded_session_leads_to_the_same_events_and_lines(name: str) -> Non
             assert (step.events, step.messages) == ([], [row["line"]])
         else:
             step = adapter.receive(row["line"])
-            assert step.messages == []
+            assert step.messages == row.get("messages", [])
             assert [told(event) for event in step.events] == row["events"], row["line"]
 
 
@@ -71,5 +72,5 @@ def test_the_recorded_lines_hold_only_fields_that_the_tables_know() -> None:
         for row in lines_of(name):
             kind = row["line"]["type"] if row.get("dir") == "<" else None
             if kind in EVENT_FIELDS or kind in EXTENSION_FIELDS:
-                known = {*HEADER, *EVENT_FIELDS.get(kind, ()), *EXTENSION_FIELDS.get(kind, ())}
+                known = {*HEADER, AGENT, *EVENT_FIELDS.get(kind, ()), *EXTENSION_FIELDS.get(kind, ())}
                 assert set(row["line"]) <= known

@@ -115,6 +115,26 @@ def test_known_events_with_mangled_fields_are_survived(lines: list[dict[str, Any
 
 
 @settings(deadline=None)
+@given(
+    st.lists(
+        st.one_of(st.sampled_from(["a", "", 7]).map(lambda t: {"type": "text_delta", "text": t}), mangled(), values)
+    )
+)
+def test_pieces_of_text_that_come_together_tell_what_they_tell_one_by_one(lines: list[Any]) -> None:
+    one_by_one, together = busy(), busy()
+    told: list[Any] = []
+    at = 0
+    while at < len(lines):
+        found = together.texts(lines, at)
+        if found is None:
+            told += together.receive(lines[at]).events
+        else:
+            told += [TextAppended(found.message_id, text, found.role) for text in found.pieces]
+        at += 1 if found is None else len(found.pieces)
+    assert repr(told) == repr([event for line in lines for event in one_by_one.receive(line).events])  # NaN is not NaN
+
+
+@settings(deadline=None)
 @given(values)
 def test_numbers_of_any_size_and_kind_are_survived(value: Any) -> None:
     adapter = busy()

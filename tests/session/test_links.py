@@ -5,12 +5,12 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from hm_jupyter.errors import AgentGone
+from hm_jupyter.errors import AgentGone, TransportError
 from hm_jupyter.events import ApprovalResolved, LinkChanged, TurnEnded
 from hm_jupyter.protocols.base import Step, Wake
 from hm_jupyter.protocols.hm import HmAdapter
@@ -142,6 +142,48 @@ def test_an_interrupt_while_offline_stops_the_wait_in_bounded_time(
     until(lambda: session.state.status == "ready", session)
     assert session.turn is not None
     assert session.turn.stop_reason == "cancelled"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda s: s.prompt("go"), lambda s: s.start("go"), lambda s: s.set_mode("ask"), lambda s: s.set_model("m"),
+     lambda s: s.compact(), lambda s: s.sessions(), lambda s: s.refresh() if hasattr(s, "refresh") else s.prompt("x")],
+)  # fmt: skip
+def test_what_is_asked_of_an_agent_while_offline_says_that_it_is_being_connected_and_what_to_do(
+    agent: Agent, session: Session, call: Callable[[Session], Any]
+):
+    agent.peer.link("lost", "The server does not answer.")
+    until(lambda: session.state.status == "offline", session)
+    with pytest.raises(
+        TransportError, match=r"being made again \(The server does not answer\)\. Try again.*%hm resume"
+    ):
+        call(session)
+    assert session.transcript.entries == {}, "nothing was sent, and nothing is shown as sent"
+    agent.peer.link("back")
+    until(lambda: session.state.status == "ready", session)
+    agent.on["prompt"] = lambda _c: [WORDS, END]
+    assert session.prompt("again").text == "half "
+
+
+def test_a_cell_that_is_stopped_while_offline_ends_soon_and_says_why(agent: Agent, session: Session):
+    from hm_jupyter.notebook import cell
+
+    agent.on["prompt"] = lambda _c: [WORDS]
+
+    def offline_and_interrupted() -> None:
+        until(lambda: session.turn is not None and session.turn.text, session)
+        agent.peer.link("lost", "cut")
+        until(lambda: session.state.status == "offline", session)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    turn = session.start("go", unattended=False)
+    threading.Thread(target=offline_and_interrupted, daemon=True).start()
+    began = time.monotonic()
+    with pytest.raises(cell.TurnStopped, match=r"being made again \(cut\)"):
+        cell.attend(session, turn)
+    assert time.monotonic() - began < 5
+    agent.peer.link("back")
+    until(lambda: "abort" in [c["type"] for c in agent.heard], session)
 
 
 def test_a_session_can_be_closed_while_offline(agent: Agent, session: Session):

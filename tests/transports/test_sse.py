@@ -152,3 +152,41 @@ def test_many_small_chunks_of_one_read_come_out_in_one_piece() -> None:
     events = [f"data: {json.dumps({'n': n})}\n\n".encode() for n in range(100)]
     body = ChunkDecoder().feed(chunked(events))
     assert values(SseDecoder().feed(body)) == [{"n": n} for n in range(100)]
+
+
+FRAGMENTS = [
+    b'data: {"n": 1}\n\n',
+    b'data: {"text": "a \\n\\n data: b"}\n\n',
+    b'data: {"text": "data: "}\r\n\r\n',
+    b"data: \n\n",
+    b"data:\n\n",
+    b"data: {not json\n\n",
+    b"data: NaN\n\n",
+    b"data: [1,\ndata: 2]\n\n",
+    b"data: {\n\n",
+    b"data: [1\n,2]\n\n",  # its second line is a field nobody knows
+    b"data: " + b'"' + b"x" * 40 + b'"\n\n',  # longer than taken below
+    b": alive\n\n",
+    b"id: 9\n",
+    b"event: ping\n",
+    b"\n",
+    b"\r",
+    b"data: ",
+    b"\xff",
+]
+
+
+class LineByLine(SseDecoder):
+    """Without the short way of whole events."""
+
+    def _plain(self, events: bytes, out: list[Received]) -> bool:
+        return False
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12), st.data())
+def test_whole_events_at_once_are_read_as_they_are_line_by_line(fragments: list[bytes], data: st.DataObject) -> None:
+    stream = b"".join(fragments)
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=3))
+    quick, slow = read(stream, cuts, SseDecoder(max_event=36)), read(stream, cuts, LineByLine(max_event=36))
+    assert quick[0] == slow[0]
+    assert (quick[1].last_id, quick[1].comments) == (slow[1].last_id, slow[1].comments)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ class DemoModel(Model):
 
     async def step(
         self, history: Sequence[Message], *, tools: Sequence[Any], effort: str, system: str = ""
-    ) -> AsyncIterator[Delta]:
+    ) -> AsyncGenerator[Delta, None]:
         """The next step of the script that fits; see :class:`View` for how it is found."""
         view = View(self._scenario, history)
         step, preface = view.next_step()
@@ -128,7 +128,7 @@ def _times(text: str) -> int:
 
 def _usage(history: Sequence[Message], written: int) -> Usage:
     input = SYSTEM_TOKENS + tokens(sum(size(m) for m in history))
-    before = next((m.private["input"] for m in reversed(history) if m.private), 0)
+    before = next((m.private["input"] for m in reversed(history) if m.private and "script" in m.private), 0)
     cached = min(before, input)
     output = tokens(written)
     cost = (input - cached) * INPUT_PRICE + cached * CACHED_PRICE + output * OUTPUT_PRICE

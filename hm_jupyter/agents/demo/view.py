@@ -52,7 +52,8 @@ class View:
         return out
 
     def _step_name(self, message: Message) -> str:
-        number = message.private["step"] if message.role == "assistant" and message.private else -1
+        private = message.private or {}  # of another provider's, if the model was changed: it has no step
+        number = private.get("step", -1) if message.role == "assistant" else -1
         return self._script.steps[number].name if 0 <= number < len(self._script.steps) else ""
 
     @cached_property
@@ -88,7 +89,7 @@ class View:
         if self._last < 0:
             return 0
         private = self._since[self._last].private
-        if not private or private["script"] != self.script_index:
+        if not private or private.get("script") != self.script_index:
             return 0
         steps = self._script.steps
         at = int(private["step"])

@@ -12,15 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...commands import Abort, Answer, Approve, Command, FollowUp, Prompt, Steer
-from ...errors import NotSupported
+from ...errors import NotSupported, TransportError
 from ...events import Capabilities, CommandAnswered, LinkChanged, NoticeRaised, UnknownReceived
-from ..base import Adapter, HostFailure, Step
+from ..base import Adapter, HostFailure, Step, Texts
 from ..jsonrpc import CANCELLED, INVALID_PARAMS, METHOD_NOT_FOUND, Handler, Peer, RpcId, brief
 from .connection import Connection
 from .context import Setup
 from .handshake import Offer, Version
-
-_NOTHING: list[Any] = []  # the empty lists of a step that holds a token; nobody adds to a step that was handed out
 
 
 class AcpAdapter(Adapter, Handler):
@@ -89,22 +87,26 @@ class AcpAdapter(Adapter, Handler):
 
     def receive(self, value: Any) -> Step:
         """One JSON value arrived. Never raises."""
-        token = self._link.token(value)
-        if token is not None:
-            return Step([token], _NOTHING, _NOTHING, _NOTHING, _NOTHING)
         step = Step()
         self._peer.receive(value, step)
         return self._link.tell(step)
 
+    def texts(self, values: Sequence[Any], at: int) -> Texts | None:
+        """The pieces of the message being written that come next."""
+        return self._link.texts(values, at)
+
     def send(self, command: Command) -> Step:
-        """What a command becomes on the wire. Raises ``NotSupported``, ``NotWaiting``, ``UsageError``."""
+        """What a command becomes on the wire. Raises ``NotSupported``, ``NotWaiting``, ``TransportError``,
+        ``UsageError``."""
         step = Step()
         parts = self._link.parts
         if parts is not None and isinstance(command, (Approve, Answer)):
             self._decide(command, step)  # an agent may ask before it opens a session
         elif parts is None or not self._link.ready:
             if not isinstance(command, Abort) or parts is None:
-                raise NotSupported(self._link.over or "The session is not open now; wait until the agent is there.")
+                if self._link.over:
+                    raise NotSupported(self._link.over)
+                raise TransportError("The connection to the agent is being made again: try again when it is there.")
             parts.turns.abort_later(step)  # the connection is being made again
             step.events.append(CommandAnswered(command.id, True))
         elif isinstance(command, (Prompt, Steer, FollowUp)):

@@ -7,7 +7,7 @@ mean is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,16 +22,15 @@ from ...events import (
     SessionStarted,
     SessionUpdated,
     StartRefused,
-    TextAppended,
 )
-from ..base import Step, Wake
+from ..base import Step, Texts, Wake
 from ..jsonrpc import Peer, RpcError
 from .asks import Asks
 from .context import Context, Setup
 from .elicit import Elicitations
 from .handshake import Again, Agent, Offer, Refused, Version, judge
 from .hosting import Hosting
-from .inbox import Inbox
+from .inbox import Inbox, updates_of
 from .lifecycle import Lifecycle
 from .permission import Permissions
 from .replay import History, Reconcile
@@ -89,21 +88,15 @@ class Connection:
         elif self.parts is not None:
             self._take(session_id, update, step)
 
-    def token(self, value: Any) -> TextAppended | None:
-        """The commonest message by far, on a short way: the next piece of the text being written. None: it is not that, and
-        has to go the long way. (20,000 of them cost half of what they do on the long one.)"""
-        if type(value) is not dict or value.get("method") != "session/update" or "id" in value:
+    def texts(self, values: Sequence[Any], at: int) -> Texts | None:
+        """The commonest messages by far, on a short way: pieces of the text being written, until something else comes."""
+        parts = self.parts
+        if parts is None or not self.ready or self._retelling:
             return None
-        params, parts = value.get("params"), self.parts
-        if not self.ready or self._retelling or parts is None or type(params) is not dict:
-            return None
-        context = parts.context
-        if params.get("sessionId") != context.session_id:
-            return None
-        event = context.updates.messages.token(params.get("update"))
-        if event is not None and self._shown is not None:
-            self._shown.told_token(event)
-        return event
+        found = parts.context.updates.messages.texts(updates_of(parts.context.session_id, values, at))
+        if found is not None and self._shown is not None:
+            self._shown.told_texts(found)
+        return found
 
     def tell(self, step: Step) -> Step:
         """What is about to be told is remembered, to know later what a replay adds to it."""

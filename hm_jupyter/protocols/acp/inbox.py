@@ -6,6 +6,7 @@ history then. Nothing here reads an update.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 MOST = 500_000  # updates kept; an agent that sends more before it answers is not waited for
@@ -43,3 +44,18 @@ class Inbox:
         self._opening = max(0, self._opening - 1)
         self._kept = [kept for kept in self._kept if kept[0] != session_id] if self._opening else []
         return mine
+
+
+def updates_of(session_id: str, values: Sequence[Any], at: int) -> Iterator[dict[str, Any]]:
+    """The updates of this session that ``values`` are from ``at`` on, one after the other, until one is anything else."""
+    for n in range(at, len(values)):
+        value = values[n]
+        if type(value) is not dict or value.get("method") != "session/update" or "id" in value:
+            return
+        params = value.get("params")
+        if type(params) is not dict or params.get("sessionId") != session_id:
+            return
+        update = params.get("update")
+        if type(update) is not dict:
+            return
+        yield update

@@ -7,16 +7,19 @@ what was streamed. Ids of messages, thoughts and the person's messages are space
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...events import Event, Image, MessageUpdated, Role, TextAppended
+from ..base import Texts
 from . import lenient as read
 from .content import all_said, said
 from .lenient import KEEP, Malformed
 from .own import Own
 
 _PREFIX = {"assistant": "a", "thought": "t"}
+_ROLES: dict[str, Role] = {"agent_message_chunk": "assistant", "agent_thought_chunk": "thought"}
 
 
 @dataclass(slots=True)
@@ -74,26 +77,31 @@ class Messages:
             message.images += images
             out.append(MessageUpdated(message.id, role, images=list(message.images)))
 
-    def token(self, update: Any) -> TextAppended | None:
-        """``agent_message_chunk`` that goes on with the message being written: its event. None: :meth:`chunk` has to see."""
-        if type(update) is not dict or update.get("sessionUpdate") != "agent_message_chunk" or self.own.coming:
+    def texts(self, updates: Iterable[dict[str, Any]]) -> Texts | None:
+        """What :meth:`chunk` would tell of the updates at the head that are plain pieces of one message being written, in
+        one. None: the first is not that. Each update costs a token's time, so nothing is called for it."""
+        message: _Message | None = None
+        pieces: list[str] = []
+        kind = wire_id = None
+        for update in updates:
+            block = update.get("content")
+            if type(block) is not dict or block.get("type") != "text":
+                break
+            text = block.get("text")
+            if type(text) is not str or not text:
+                break
+            if message is None:
+                kind, wire_id = update.get("sessionUpdate"), update.get("messageId")
+                message = self._written(kind, wire_id)
+                if message is None:
+                    break
+            elif update.get("sessionUpdate") != kind or update.get("messageId") != wire_id:
+                break
+            pieces.append(text)
+        if message is None:
             return None
-        block = update.get("content")
-        if type(block) is not dict or block.get("type") != "text":
-            return None
-        text, wire_id = block.get("text"), update.get("messageId")
-        if type(text) is not str or not text:
-            return None
-        if self._version == 1:
-            message = self._current
-            if message is None or message.role != "assistant" or (wire_id is not None and wire_id != message.wire_id):
-                return None
-        else:
-            message = self._known.get(("assistant", wire_id)) if type(wire_id) is str else None
-            if message is None or not message.open or not message.told:
-                return None
         message.told = True
-        return TextAppended(message.id, text, "assistant")
+        return Texts(message.id, message.role, pieces)
 
     def whole(self, role: Role, value: dict[str, Any], out: list[Event]) -> None:
         """``agent_message``, ``agent_thought`` (v2): content left out keeps, null or ``[]`` clears, a list replaces."""
@@ -184,6 +192,18 @@ class Messages:
             if message.told:
                 out.append(MessageUpdated(message.id, role))
         return message
+
+    def _written(self, kind: Any, wire_id: Any) -> _Message | None:
+        """The message that a chunk of this kind goes on with, where it changes nothing else. None: :meth:`chunk` knows."""
+        role = _ROLES.get(kind) if type(kind) is str else None
+        if role is None or self.own.coming:
+            return None
+        if self._version == 1 or wire_id is None:
+            message = self._current
+            same = message is not None and message.role == role and (wire_id is None or wire_id == message.wire_id)
+            return message if same else None
+        message = self._known.get((role, wire_id)) if type(wire_id) is str else None
+        return message if message is not None and message.open and message.told else None
 
     def _close_current(self, out: list[Event]) -> None:
         if self._current is not None:

@@ -24,6 +24,7 @@ from ...events import (
     UnknownReceived,
     UsageReported,
 )
+from ..base import Texts
 from . import missing
 from .align import alike, match_texts, place_of_last
 from .told import Stretch, Told, joined
@@ -121,11 +122,11 @@ class Reconcile:
             else:
                 known.add(event)
 
-    def told_token(self, event: TextAppended) -> None:
-        """:meth:`told` for one piece of text."""
+    def told_texts(self, texts: Texts) -> None:
+        """:meth:`told` for pieces of text."""
         if self._names is not None:
-            self._names.translate(event)
-        self._known.text(event)
+            texts.message_id = self._names.of(texts.message_id)
+        self._known.texts(texts.message_id, texts.role, texts.pieces)
 
     def begin(self) -> None:
         """A replay begins."""

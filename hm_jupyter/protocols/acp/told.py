@@ -6,6 +6,7 @@ somebody asks. Of all prompts the text is kept, of the last one alone what follo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -141,10 +142,14 @@ class Told:
 
     def text(self, event: TextAppended) -> None:
         """The next piece of a message."""
+        self.texts(event.message_id, event.role, (event.text,))
+
+    def texts(self, message_id: str, role: Role, pieces: Sequence[str]) -> None:
+        """The next pieces of a message."""
         said = self._open
-        if said is None or said.id != event.message_id:
-            said = self._open = self._said(event.message_id, event.role)
-        said.parts.append(event.text)
+        if said is None or said.id != message_id:
+            said = self._open = self._said(message_id, role)
+        said.parts.extend(pieces)
 
     def add(self, event: Event) -> None:
         """Any other event. What does not belong to the conversation is passed over."""
