@@ -40,7 +40,7 @@ def parser() -> Parser:
     )
     p.add_argument("--rpc", action="store_true", help="speak hm RPC; the only way it speaks")
     p.add_argument("--cwd", metavar="DIR", default=".", help="the workspace (default: the current folder)")
-    p.add_argument("--mode", metavar="NAME", default="ask", help="ask (default), edit, auto or plan")
+    p.add_argument("--mode", metavar="NAME", default="ask", help="ask (default), edit, auto, plan, or one of hm.toml")
     p.add_argument(
         "--provider", metavar="NAME", default="",
         help="where models come from (default: hm.toml's, else the first with a key in the environment, else demo)",
@@ -83,11 +83,16 @@ def _main(argv: Sequence[str] | None) -> int:
     if flags.session or flags.resume:
         p.error("there are no saved sessions yet (they come with a later release); start without --session, --continue")
 
-    from .approvals import MODES
+    from .config import ConfigError
+    from .modes import configured
     from .providers import UnknownModel, default_provider, make_model
 
-    if flags.mode not in MODES:
-        p.error(f"--mode: there is no mode {flags.mode!r}; the modes are {', '.join(MODES)}")
+    try:
+        modes = configured()
+    except ConfigError as error:
+        p.error(str(error))
+    if flags.mode not in modes:
+        p.error(f"--mode: there is no mode {flags.mode!r}; the modes are {', '.join(modes)}")
     try:
         flags.provider = flags.provider or default_provider()
         make_model(flags.provider, flags.model)
@@ -103,6 +108,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
     session = Session(Workspace(flags.cwd), flags.mode, flags.provider, flags.model)
     agent = Agent(Options(session, flags.approve, flags.max_steps), 0, 1)
+    agent.host.modes = modes
     try:
         return asyncio.run(agent.serve())
     finally:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..protocols import hm_wire as wire
-from .approvals import MODES, Decision, EditedFile
+from .approvals import Decision, EditedFile
 from .export import export_session
 from .images import NotAnImage, picture
 from .messages import Message
@@ -113,8 +113,8 @@ def _answer(agent: Agent, command: wire.HmAnswer) -> None:
 
 
 def _set_mode(agent: Agent, command: wire.HmSetMode) -> None:
-    if command.mode not in MODES:
-        raise Refusal(f"there is no mode {command.mode[:60]!r}; the modes are {', '.join(MODES)}")
+    if command.mode not in agent.host.modes:
+        raise Refusal(f"there is no mode {command.mode[:60]!r}; the modes are {', '.join(agent.host.modes)}")
     agent.session.mode = command.mode
 
 

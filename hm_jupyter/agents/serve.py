@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from .approvals import MODES
+from .guard.judge import Guard
 from .loop import Host, Settings, Turn
 from .messages import Message
+from .modes import mode_help
 from .providers import make_model, provider_named
 from .session import Session
 from .stdio import LineReader, LineWriter
@@ -62,6 +63,7 @@ class Agent:
         await self._out.flushed()  # what is slow to import comes once we are seen to be there
         from .commands import answer
 
+        self._load_guard()
         self._answer = answer
         self._in.start(loop)
         await self._ended.wait()
@@ -133,8 +135,17 @@ class Agent:
         s = self.session
         self.emit(
             "session_start", root=str(s.workspace.root), mode=s.mode, provider=s.provider, model=s.model,
-            resumed=False, prompt="", title=s.title, modes=list(MODES), models=provider_named(s.provider).models(),
+            resumed=False, prompt="", title=s.title, modes=list(self.host.modes),
+            mode_help=mode_help(self.host.modes), models=provider_named(s.provider).models(),
         )  # fmt: skip
+
+    def _load_guard(self) -> None:
+        """The rules hold for as long as the agent runs: what it writes into them meanwhile changes nothing."""
+        guard = self.host.guard = Guard.load(self.session.workspace.root)
+        for text in guard.problems:
+            self.emit("notice", level="warning", text=text)
+        for text in guard.notes:
+            self.emit("notice", level="info", text=text)
 
     def _line(self, line: bytes | None) -> None:
         self._answer(self, line)
