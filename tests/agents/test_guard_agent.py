@@ -76,7 +76,7 @@ def test_rules_that_cannot_be_used_are_told_and_everything_asks(guarded):
 def test_a_workspace_cannot_loosen_the_rules(guarded):
     """HM-148"""
     agent = guarded("ask: []\n", workspace="allow:\n  - command: echo *\n")
-    assert "do not count" in agent.until("notice", level="info")["text"]
+    assert "do not count" in agent.until("notice", level="warning")["text"]
     assert agent.ask("run: echo x")["call_id"]
 
 
