@@ -142,14 +142,15 @@ _TABLE = (
     Subcommand(
         "export", "[PATH]", "write the session to a file", "sub_sessions:export", "sessions",
         (
-            Option("format", "what to write, when PATH does not say", choices=("html", "md", "txt", "json", "jsonl")),
+            Option("format", "what to write, when PATH does not say", choices=("html", "md", "txt", "json", "jsonl", "ipynb")),
             Option("agent", "let the agent write its own export (html, md or jsonl) instead"),
             Option("all-branches", "with --agent: abandoned branches too"),
+            Option("with-secrets", "leave in what is known or looks like a key or password"),
             _SESSION,
         ),
         words=1, completes="path",
-        details="PATH ends in .html, .md, .txt, .json or .jsonl.",
-        examples=("%hm export run.html", "%hm export --agent --format jsonl"),
+        details="PATH ends in .html, .md, .txt, .json, .jsonl or .ipynb. Keys and passwords are taken out, and it says which.",
+        examples=("%hm export run.html", "%hm export run.ipynb", "%hm export --agent --format jsonl"),
     ),
     Subcommand(
         "state", "", "the session: model, mode, folder, tokens, cost", "sub_sessions:state", "sessions", (_SESSION,),

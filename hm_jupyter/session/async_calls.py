@@ -148,9 +148,9 @@ class AsyncCalls:
         """``agent_export``"""
         return dict((await self._asend(cmd.Export(format=format, path=path, all_branches=all_branches))).data or {})
 
-    async def aexport(self, path: str | Path) -> Path:
+    async def aexport(self, path: str | Path, *, redact: bool = True) -> Path:
         """``export``"""
-        return await asyncio.to_thread(self.export, path)  # type: ignore[attr-defined]
+        return await asyncio.to_thread(self.export, path, redact=redact)  # type: ignore[attr-defined]
 
     async def aclose(self) -> None:
         """``close``"""
