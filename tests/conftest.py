@@ -1,6 +1,9 @@
 """Shared by all tests."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 import pytest
 
@@ -11,6 +14,9 @@ for _name in (
 ):  # fmt: skip
     os.environ.pop(_name, None)
 os.environ["HM_CONFIG"] = ""
+# Nor may one read or write their saved sessions. Before any test module is imported: some start an agent from there.
+os.environ["HM_SESSIONS"] = tempfile.mkdtemp(prefix="hm-test-sessions-")
+atexit.register(shutil.rmtree, os.environ["HM_SESSIONS"], ignore_errors=True)
 
 
 @pytest.fixture

@@ -73,11 +73,11 @@ def _finish(call: ToolCall, host: Host, result: Result, message: Message) -> Non
         fields["refused"] = True
     elif message.outcome != "done":
         fields["outcome"] = message.outcome
+    host.session.append(message)
     host.emit(
         "tool_result", tool=call.tool, call_id=call.id, text=result.text, is_error=result.is_error,
         entry=message.id, **fields,
     )  # fmt: skip
-    host.session.history.append(message)
 
 
 async def _make(call: ToolCall, tool: Tool, host: Host, mode: str, approve: str, message: Message) -> Result:

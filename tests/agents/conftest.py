@@ -24,13 +24,15 @@ WAIT = 20.0
 
 
 class Peer:
-    """A running agent. ``seen`` holds every line it wrote so far."""
+    """A running agent. ``seen`` holds every line it wrote so far. Nothing is saved, but with ``saved=True``."""
 
-    def __init__(self, cwd: Path, *flags: str, env: dict[str, str] | None = None) -> None:
+    def __init__(self, cwd: Path, *flags: str, env: dict[str, str] | None = None, saved: bool = False) -> None:
         self.cwd = cwd
+        if not saved:
+            flags = ("--no-session", *flags)
         full = {**os.environ, "PYTHONPATH": str(ROOT), "HM_DEMO_SPEED": "0", **(env or {})}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "hm_jupyter.agents", "--rpc", "--no-session", *flags],
+            [sys.executable, "-m", "hm_jupyter.agents", "--rpc", *flags],
             cwd=cwd,
             env=full,
             stdin=subprocess.PIPE,
@@ -173,12 +175,22 @@ def shop(tmp_path: Path) -> Path:
     return make_workspace(tmp_path / "shop")
 
 
+@pytest.fixture(autouse=True)
+def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the agents of this test save their sessions."""
+    folder = tmp_path / "sessions"
+    monkeypatch.setenv("HM_SESSIONS", str(folder))
+    return folder
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Peer]]:
     """Starts agents, in ``cwd`` or a folder of its own, with the steps of ``script`` for every prompt if given."""
     peers: list[Peer] = []
 
-    def run(*flags: str, cwd: Path | None = None, script: str = "", env: dict[str, str] | None = None) -> Peer:
+    def run(
+        *flags: str, cwd: Path | None = None, script: str = "", env: dict[str, str] | None = None, saved: bool = False
+    ) -> Peer:
         if cwd is None:
             cwd = tmp_path / "work"
             cwd.mkdir(exist_ok=True)
@@ -186,7 +198,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Peer]]:
             file = tmp_path / "script.toml"
             file.write_text(script, encoding="utf-8")
             flags = (*flags, "--model", str(file))
-        peer = Peer(cwd, *flags, env=env)
+        peer = Peer(cwd, *flags, env=env, saved=saved)
         peers.append(peer)
         peer.until("session_start")
         return peer
