@@ -13,7 +13,7 @@ from typing import Literal
 from ..errors import UsageError
 from .options import Option
 
-PROTOCOLS = ("acp", "acp1", "acp2", "hm")  # the catalog's, without loading it at every prompt
+PROTOCOLS = ("acp", "acp1", "acp2", "hm", "omp", "pi")  # the catalog's, without loading it at every prompt
 
 POLICIES = ("ask", "edits", "all", "deny")
 EFFORTS = ("off", "low", "medium", "high", "xhigh", "max")

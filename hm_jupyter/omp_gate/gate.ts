@@ -12,19 +12,19 @@
 // refusal: nothing unknown is leave. HM_GATE says what is asked about: always-ask (commands and edits; the default), write
 // (commands alone), yolo (nothing). A word it does not know means always-ask.
 //
-// It imports nothing, so that it loads under any version; docs/omp.md has the rest.
+// It imports nothing and names no types, so that any version loads it and any Node runs its test; docs/omp.md has the rest.
 
 const READS = ["read", "grep", "find", "ls", "glob"];
 const EDITS = ["edit", "write"];
 const LONGEST = 262144; // characters of the input in the title; the host has the call's own arguments too
 
-function asks(tool: string): boolean {
+function asks(tool) {
   const mode = process.env.HM_GATE;
   if (mode === "yolo" || READS.includes(tool)) return false;
   return !(mode === "write" && EDITS.includes(tool));
 }
 
-function written(input: unknown): string {
+function written(input) {
   let text = "";
   try {
     text = JSON.stringify(input) ?? "null";
@@ -34,16 +34,16 @@ function written(input: unknown): string {
   return text.length > LONGEST ? `Input cut: ${text.slice(0, LONGEST)}` : `Input: ${text}`;
 }
 
-const oneLine = (text: unknown) => String(text).replace(/\s+/g, " ");
+const oneLine = (text) => String(text).replace(/\s+/g, " ");
 
-export default function (pi: any) {
-  pi.on("tool_call", async (event: any, ctx: any) => {
+export default function (pi) {
+  pi.on("tool_call", async (event, ctx) => {
     const tool = oneLine(event.toolName);
     if (!asks(String(event.toolName))) return undefined;
-    const refused = (why: string) => ({ block: true, reason: `Tool call denied by user: ${tool}${why ? `. ${why}` : ""}` });
+    const refused = (why) => ({ block: true, reason: `Tool call denied by user: ${tool}${why ? `. ${why}` : ""}` });
     if (!ctx.hasUI) return refused("Nobody is there who could allow it.");
     const title = `Allow tool: ${tool}\nCall: ${oneLine(event.toolCallId)}\n${written(event.input)}`;
-    let answer: unknown;
+    let answer;
     try {
       answer = await ctx.ui.select(title, ["Approve", "Deny"], { signal: ctx.signal });
     } catch {
