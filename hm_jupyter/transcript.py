@@ -156,7 +156,7 @@ class ThoughtEntry:
 class Decision:
     """How an approval was decided (see :class:`hm_jupyter.events.ApprovalResolved`), and how its note travels."""
 
-    outcome: Literal["allowed", "denied", "withdrawn", "interrupted"]
+    outcome: Literal["allowed", "denied", "chosen", "withdrawn", "interrupted"]
     by: Literal["you", "policy", "agent"] = "agent"
     via: str = ""
     note: str = ""

@@ -39,16 +39,18 @@ def parser() -> Parser:
         allow_abbrev=False,
     )
     p.add_argument("--rpc", action="store_true", help="speak hm RPC; the only way it speaks")
-    p.add_argument("--cwd", metavar="DIR", default=".", help="the workspace (default: the current folder)")
-    p.add_argument("--mode", metavar="NAME", default="ask", help="ask (default), edit, auto or plan")
+    p.add_argument("--cwd", metavar="DIR", help="the workspace (default: the current folder)")
+    p.add_argument("--mode", metavar="NAME", help="ask (default), edit, auto, plan, or one of hm.toml")
     p.add_argument(
         "--provider", metavar="NAME", default="",
         help="where models come from (default: hm.toml's, else the first with a key in the environment, else demo)",
     )  # fmt: skip
     p.add_argument("--model", metavar="ID", default="", help="a model's name; for demo a scenario's or a .toml file")
     which = p.add_mutually_exclusive_group()
-    which.add_argument("--session", metavar="ID", help="open a saved session (later release)")
-    which.add_argument("--continue", dest="resume", action="store_true", help="open the newest one (later release)")
+    which.add_argument("--session", metavar="ID", help="go on with that saved session (its id, or the beginning of it)")
+    which.add_argument(
+        "--continue", dest="resume", action="store_true", help="go on with the newest saved session of the workspace"
+    )
     which.add_argument("--no-session", action="store_true", help="save nothing")
     p.add_argument("--max-steps", metavar="N", type=_positive, help="most model calls a turn may make")
     p.add_argument("--approve", choices=("ask", "edits", "all"), default="ask", help="who decides (default: ask)")
@@ -78,31 +80,19 @@ def _main(argv: Sequence[str] | None) -> int:
     flags = p.parse_args(argv)
     if not flags.rpc:
         p.error("give --rpc: this agent is driven by another program")
-    if not os.path.isdir(flags.cwd):
-        p.error(f"--cwd: there is no folder {flags.cwd!r}")
-    if flags.session or flags.resume:
-        p.error("there are no saved sessions yet (they come with a later release); start without --session, --continue")
+    from .opening import BadFlags, open_session
 
-    from .approvals import MODES
-    from .providers import UnknownModel, default_provider, make_model
-
-    if flags.mode not in MODES:
-        p.error(f"--mode: there is no mode {flags.mode!r}; the modes are {', '.join(MODES)}")
     try:
-        flags.provider = flags.provider or default_provider()
-        make_model(flags.provider, flags.model)
-    except UnknownModel as error:
+        session, config = open_session(flags)
+    except BadFlags as error:
         p.error(str(error))
 
     import asyncio
 
     from .serve import Agent, Options
-    from .session import Session
     from .tools.shell import clean_up
-    from .tools.workspace import Workspace
 
-    session = Session(Workspace(flags.cwd), flags.mode, flags.provider, flags.model)
-    agent = Agent(Options(session, flags.approve, flags.max_steps), 0, 1)
+    agent = Agent(Options(session, flags.approve, flags.max_steps or config.max_steps or None, config), 0, 1)
     try:
         return asyncio.run(agent.serve())
     finally:

@@ -73,17 +73,20 @@ def _finish(call: ToolCall, host: Host, result: Result, message: Message) -> Non
         fields["refused"] = True
     elif message.outcome != "done":
         fields["outcome"] = message.outcome
+    host.session.append(message)
     host.emit(
         "tool_result", tool=call.tool, call_id=call.id, text=result.text, is_error=result.is_error,
         entry=message.id, **fields,
     )  # fmt: skip
-    host.session.history.append(message)
 
 
 async def _make(call: ToolCall, tool: Tool, host: Host, mode: str, approve: str, message: Message) -> Result:
     session, workspace = host.session, host.session.workspace
     plan = tool.plan(call.input, workspace)
-    verdict = judge(plan, mode=mode, approve=approve, rules=session.rules, workspace=workspace)
+    verdict = judge(
+        plan, mode=host.modes.get(mode, mode), approve=approve, rules=session.rules, workspace=workspace,
+        guard=host.guard, tool=tool.name,
+    )  # fmt: skip
     if verdict.what == "refuse":
         raise _Refused(f"Refused: {verdict.reason}.")
     decision = await _decision(call, tool, plan, verdict, host)

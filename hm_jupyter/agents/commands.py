@@ -10,12 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..protocols import hm_wire as wire
-from .approvals import MODES, Decision, EditedFile
+from . import saved
+from .approvals import Decision, EditedFile
 from .export import export_session
 from .images import NotAnImage, picture
 from .messages import Message
 from .providers import UnknownModel, make_model
-from .serve import Agent, now
+from .serve import Agent
+from .session import now
 from .stdio import MAX_LINE, parse_line
 
 NO_ANSWER_YET = object()
@@ -113,9 +115,11 @@ def _answer(agent: Agent, command: wire.HmAnswer) -> None:
 
 
 def _set_mode(agent: Agent, command: wire.HmSetMode) -> None:
-    if command.mode not in MODES:
-        raise Refusal(f"there is no mode {command.mode[:60]!r}; the modes are {', '.join(MODES)}")
+    known = agent.host.modes
+    if command.mode not in known:
+        raise Refusal(f"there is no mode {command.mode[:60]!r}; the modes are {', '.join(known)}")
     agent.session.mode = command.mode
+    agent.session.set_changed()
 
 
 def _set_model(agent: Agent, command: wire.HmSetModel) -> None:
@@ -130,6 +134,7 @@ def _set_model(agent: Agent, command: wire.HmSetModel) -> None:
     s.provider, s.model = provider, model
     if command.effort is not None:
         s.effort = command.effort
+    s.set_changed()
 
 
 # ---- the session ----
@@ -146,7 +151,11 @@ def _get_state(agent: Agent, command: wire.HmGetState) -> dict[str, Any]:
 
 
 def _list_sessions(agent: Agent, command: wire.HmListSessions) -> dict[str, Any]:
-    return {"sessions": []}  # saved sessions come with a later issue: nothing is saved yet
+    return {"sessions": saved.listed(None if command.all else agent.session.workspace.root)}
+
+
+def _get_history(agent: Agent, command: wire.HmGetHistory) -> dict[str, Any]:
+    return agent.session.told(command.before, command.limit)
 
 
 def _fork(agent: Agent, command: wire.HmFork) -> dict[str, Any]:
@@ -156,6 +165,7 @@ def _fork(agent: Agent, command: wire.HmFork) -> dict[str, Any]:
         fork = agent.session.forked(command.entry)
     except KeyError:
         raise Refusal(f"this session has no entry {command.entry[:60]!r}; message_end names them") from None
+    agent.session.journal.close()
     agent.session = agent.host.session = fork
     agent.announce()
     return fork.to_json(running=False, status="idle")
@@ -190,4 +200,5 @@ _HANDLERS: dict[type, Callable[[Agent, Any], Any]] = {
     wire.HmListSessions: _list_sessions,
     wire.HmFork: _fork,
     wire.HmExport: _export,
+    wire.HmGetHistory: _get_history,
 }

@@ -17,8 +17,11 @@ from typing import Literal, Protocol
 
 from .approvals import Desk
 from .calls import run_call
+from .compaction import KEEP, compact, due
+from .guard.judge import Guard
 from .messages import Message, ToolCall
-from .providers import Call, CallStarted, Finished, Model, ModelError, Notice, Retrying, Text, Thinking
+from .modes import Mode, modes
+from .providers import Call, CallStarted, ContextTooLong, Finished, Model, ModelError, Notice, Retrying, Text, Thinking
 from .session import Session
 from .tools import TOOLS
 
@@ -42,6 +45,8 @@ class Host:
     desk: Desk = field(default_factory=Desk)
     steers: deque[Message] = field(default_factory=deque)
     follow_ups: deque[Message] = field(default_factory=deque)
+    guard: Guard = field(default_factory=Guard)
+    modes: dict[str, Mode] = field(default_factory=modes)
 
 
 @dataclass(slots=True)
@@ -54,6 +59,7 @@ class Settings:
     approve: str
     max_steps: int | None = None
     system: str = ""
+    compact_at: float = 0.0
 
 
 class Turn:
@@ -78,6 +84,7 @@ class Turn:
     async def run(self) -> None:
         self._task = asyncio.current_task()
         end: dict[str, str] = {}
+        self._session.turn_began()
         try:
             self._hear(self._prompt)
             if self._aborted:
@@ -101,7 +108,7 @@ class Turn:
         steps = 0
         while True:
             steps += 1
-            message = await self._model_step()
+            message = await self._answer()
             if message.calls:
                 await self._batch(message.calls)
             heard = self._hear_steers()
@@ -117,7 +124,7 @@ class Turn:
 
     def _hear(self, message: Message) -> None:
         message.id = self._session.new_entry()
-        self._session.history.append(message)
+        self._session.append(message)
         self._host.emit("message_end", role="user", text=message.text, entry=message.id)
 
     def _hear_steers(self) -> bool:
@@ -127,6 +134,18 @@ class Turn:
         return heard
 
     # ---- one answer of the model ----
+
+    async def _answer(self) -> Message:
+        """The model's next message. A context that is too long, or soon will be, is made shorter first."""
+        model = self._settings.model
+        if due(self._session, model, self._settings.compact_at):
+            await compact(self._session, model, self._host.emit, keep=KEEP)
+        try:
+            return await self._model_step()
+        except ContextTooLong:
+            if await compact(self._session, model, self._host.emit, keep=KEEP):
+                raise
+            return await self._model_step()
 
     async def _model_step(self) -> Message:
         emit, drained = self._host.emit, self._host.drained
@@ -169,13 +188,13 @@ class Turn:
             message.text = "".join(parts)
             message.calls.clear()
             if message.text:
-                self._session.history.append(message)
+                self._session.append(message)
             emit("message_end", role="assistant", text=message.text, entry=message.id, interrupted=True)
             raise
         message.text = "".join(parts)
         if message.text:
             self._session.answer = message.text
-        self._session.history.append(message)
+        self._session.append(message)
         self._open = list(message.calls)
         emit("message_end", role="assistant", text=message.text, entry=message.id)
         return message
@@ -220,10 +239,10 @@ class Turn:
         text = SKIPPED if outcome == "skipped" else INTERRUPTED
         for call in self._open:
             entry = self._session.new_entry()
+            self._session.append(Message(entry, "tool", text, call_id=call.id, is_error=True, outcome=outcome))
             if outcome == "skipped":
                 summary = TOOLS[call.tool].summary(call.input) if call.tool in TOOLS else ""
                 head = {"tool": call.tool, "call_id": call.id}
                 self._host.emit("tool_call", **head, summary=summary, input=call.input)
                 self._host.emit("tool_result", **head, text=text, is_error=True, outcome=outcome, entry=entry)
-            self._session.history.append(Message(entry, "tool", text, call_id=call.id, is_error=True, outcome=outcome))
         self._open = []

@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from dataclasses import dataclass, field
 from typing import Any
 
-from .approvals import MODES
+from . import instructions
+from .compaction import compact
+from .config import Config
+from .guard.judge import Guard
 from .loop import Host, Settings, Turn
 from .messages import Message
-from .providers import make_model, provider_named
-from .session import Session
+from .modes import DEFAULT_MODE, mode_help, modes
+from .providers import UnknownModel, make_model, provider_named, provider_names
+from .session import Session, now
 from .stdio import LineReader, LineWriter
 
 INTERRUPTED = 130
@@ -34,6 +37,7 @@ class Options:
     session: Session
     approve: str = "ask"
     max_steps: int | None = None
+    config: Config = field(default_factory=Config)
 
 
 class Agent:
@@ -44,13 +48,20 @@ class Agent:
         self.session = options.session
         self._out = LineWriter(stdout, self._unheard)
         self._in = LineReader(stdin, self._line, self._input_ended)
-        self.host = Host(self.session, self.emit, self._out.drained)
+        self.host = Host(
+            self.session, self.emit, self._out.drained,
+            guard=Guard.load(self.session.workspace.root), modes=modes(options.config.modes),
+        )  # fmt: skip
         self.turn: Turn | None = None
         self._task: asyncio.Task[None] | None = None
         self.compaction: asyncio.Task[None] | None = None
         self._code = 0
         self._ended = asyncio.Event()
         self._stop_now = asyncio.Event()
+        self._told_lost = False
+        self._later: list[str] = []  # warnings that belong behind session_start, or into the turn
+        self._said: set[str] = set()
+        self._later += [*self.host.guard.problems, *self.host.guard.notes]
 
     async def serve(self) -> int:
         """Run until the input ends or a signal comes; returns the exit code."""
@@ -62,6 +73,7 @@ class Agent:
         await self._out.flushed()  # what is slow to import comes once we are seen to be there
         from .commands import answer
 
+        self._warn()
         self._answer = answer
         self._in.start(loop)
         await self._ended.wait()
@@ -122,8 +134,12 @@ class Agent:
     # ---- what it writes ----
 
     def emit(self, type: str, /, **fields: Any) -> None:
-        """Write one event (hm RPC, "A session"): the same header as :func:`hm_wire.event`."""
+        """Keep one event, then write it (hm RPC, "A session"): the same header as :func:`hm_wire.event`."""
+        self.session.record({"type": type, **fields})
         self.send({"v": 1, "type": type, "session": self.session.id, "time": now(), **fields})
+        if self.session.lost and not self._told_lost:
+            self._told_lost = True
+            self.emit("notice", level="error", text=self.session.lost)
 
     def send(self, line: dict[str, Any]) -> None:
         """Write one line."""
@@ -131,10 +147,32 @@ class Agent:
 
     def announce(self) -> None:
         s = self.session
+        known = self.host.modes
+        fields: dict[str, Any] = {"modes": list(known), "mode_help": mode_help(known), "saved": s.journal.saved}
+        try:
+            fields |= {"models": provider_named(s.provider).models(), "providers": provider_names()}
+            model = make_model(s.provider, s.model)
+            fields |= {"efforts": list(model.efforts), "context_size": model.context_size}
+        except UnknownModel as error:
+            fields["models"] = []
+            self._later.append(str(error))
+        if files := instructions.found(s.workspace).names:
+            fields["instructions"] = files
+        if s.effort:
+            fields["effort"] = s.effort
+        if s.fork_of:
+            fields["fork_of"] = s.fork_of
+        if s.turns:
+            fields["earlier"] = s.turns
         self.emit(
             "session_start", root=str(s.workspace.root), mode=s.mode, provider=s.provider, model=s.model,
-            resumed=False, prompt="", title=s.title, modes=list(MODES), models=provider_named(s.provider).models(),
+            resumed=s.resumed, prompt="", title=s.title, **fields,
         )  # fmt: skip
+
+    def _warn(self) -> None:
+        later, self._later = self._later, []
+        for text in later:
+            self.emit("notice", level="warning", text=text)
 
     def _line(self, line: bytes | None) -> None:
         self._answer(self, line)
@@ -164,8 +202,22 @@ class Agent:
         model = make_model(s.provider, s.model)
         if not s.title:
             s.title = next((line.strip() for line in message.text.splitlines() if line.strip()), "pictures")[:60]
-        settings = Settings(s.mode, model, s.effort, self.options.approve, self.options.max_steps)
+        settings = Settings(
+            s.mode, model, s.effort, self.options.approve, self.options.max_steps,
+            system=self._system(), compact_at=self.options.config.compact_at,
+        )  # fmt: skip
         self.turn = Turn(self.host, settings, message)
+
+    def _system(self) -> str:
+        """What the model is told first; what of it cannot be read is said once."""
+        s = self.session
+        told = instructions.found(s.workspace)
+        for problem in told.problems:
+            if problem not in self._said:
+                self._said.add(problem)
+                self._later.append(problem)
+        mode = self.host.modes.get(s.mode) or self.host.modes[DEFAULT_MODE]
+        return instructions.system_prompt(s.workspace, mode, told)
 
     def go_on(self) -> None:
         """Start the turn that was made ready, if one was."""
@@ -173,6 +225,7 @@ class Agent:
             self._task = asyncio.ensure_future(self._run(self.turn))
 
     async def _run(self, turn: Turn) -> None:
+        self._warn()
         await turn.run()
         self.turn = self._task = None
 
@@ -182,25 +235,15 @@ class Agent:
 
     async def _compact(self, focus: str, answer: Callable[[str | None], None]) -> None:
         s = self.session
-        error: str | None = None
-        self.emit("compaction_start", focus=focus)
         try:
-            summary = await make_model(s.provider, s.model).summarize(s.history, focus)
-            s.history[:] = [Message(s.new_entry(), "summary", summary)]
-            self.emit("compaction_end", summary=summary, context=s.context)
+            error = await compact(s, make_model(s.provider, s.model), self.emit, focus) or None
         except asyncio.CancelledError:
             error = "stopped before it was done; the context is as it was"
-        except Exception as problem:
-            error = f"the context could not be summarised: {problem}"
-        if error:
-            self.emit("compaction_end", summary="", error=error)
+        except UnknownModel as problem:
+            error = str(problem)
+        s.summarise()
         self.compaction = None
         answer(error)
         if self.host.follow_ups:
             self.begin(self.host.follow_ups.popleft())
             self.go_on()
-
-
-def now() -> str:
-    """The time for a line's header."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -193,9 +193,17 @@ class HmExport(_HmCommand):
     all_branches: bool = False
 
 
+class HmGetHistory(_HmCommand):
+    """The events of earlier turns (an extension): at most ``limit`` turns, the newest before turn ``before`` (1-based)."""
+
+    type: Literal["get_history"]
+    before: int | None = Field(default=None, ge=1)
+    limit: int = Field(default=100, ge=1)
+
+
 HmCommand = (
     HmPrompt | HmSteer | HmFollowUp | HmAbort | HmApprove | HmAnswer | HmSetMode | HmSetModel
-    | HmCompact | HmGetState | HmListSessions | HmFork | HmExport
+    | HmCompact | HmGetState | HmListSessions | HmFork | HmExport | HmGetHistory
 )  # fmt: skip
 
 _MODELS: Final[dict[str, Any]] = {
@@ -216,6 +224,9 @@ _MODELS: Final[dict[str, Any]] = {
 
 COMMANDS: Final[tuple[str, ...]] = tuple(_MODELS)
 """The thirteen commands, in the document's order (hm RPC, "Commands")."""
+
+_MORE: Final[dict[str, Any]] = {"get_history": HmGetHistory}
+"""Commands beyond the document."""
 
 
 def command_head(value: Any) -> tuple[Any, str]:
@@ -240,7 +251,7 @@ def parse_hm_command(value: Any) -> HmCommand:
     name = value.get("type")
     if not isinstance(name, str):
         raise ValueError(f"the command has no type; it is one of {', '.join(COMMANDS)}")
-    model = _MODELS.get(name)
+    model = _MODELS.get(name) or _MORE.get(name)
     if model is None:
         raise ValueError(f"there is no command {name[:40]!r}; the commands are {', '.join(COMMANDS)}")
     try:

@@ -116,7 +116,7 @@ def approval_resolved(t: Transcript, e: ev.ApprovalResolved, now: float) -> list
         if known.status not in CLOSED:
             if e.outcome == "allowed":
                 changes |= {"status": "running", "started": now}
-            else:
+            elif e.outcome != "chosen":  # what becomes of it then, the agent will tell
                 changes |= {"status": "denied" if e.outcome == "denied" else "interrupted", "ended": now}
         ops.append(Put(replace(known, **changes)))
     if request is not None:

@@ -60,8 +60,7 @@ def test_no_session_saves_nothing(start, tmp_path):
         (["--cwd", "/no/such/folder"], "no folder"),
         (["--no-such-flag"], "--no-such-flag"),
         (["run the tests"], "run the tests"),
-        (["--session", "20260101-000000-abcdef"], "no saved sessions"),
-        (["--continue"], "no saved sessions"),
+        (["--session", "20260101-000000-abcdef"], "no saved session"),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) else "",
 )

@@ -124,6 +124,27 @@ def edit(turn: Turn, words: list[str]) -> None:
     turn.update(call_id, status="completed")
 
 
+@scene
+def repair(turn: Turn, words: list[str]) -> None:
+    """``repair PATH OLD NEW``: a small repair as agents go about one: a thought, a plan, a look at the file, leave to change it."""
+    turn.think("The join is an inner one, so orders without a customer are lost.")
+    steps = ("Find where the rows are lost", "Keep every order in the join", "Run the tests")
+    states = ("completed", "in_progress", "pending")
+    turn.tell(
+        turn.voice.plan([{"content": c, "priority": "medium", "status": s} for c, s in zip(steps, states, strict=True)])
+    )
+    path = str(Path(turn.session.cwd) / words[0])
+    old = _read(turn, path)
+    looked = turn.call(f"Read {words[0]}", "read", locations=[{"path": path}], rawInput={"path": path})
+    turn.done(looked, old)
+    turn.say(f"`{words[0]}` drops each order whose customer is not known. I keep them.")
+    new = old.replace(words[1], " ".join(words[2:]))
+    fields: Json = {"kind": "edit", "locations": [{"path": path}], "content": [turn.voice.diff(path, old, new)]}
+    call_id = turn.call(f"Edit {words[0]}", rawInput={"filepath": path}, **fields)
+    if _decided(turn, call_id, turn.outcome(turn.ask_leave(f"Edit {words[0]}", call_id, **fields)), "Done."):
+        Path(path).write_text(new)
+
+
 def _read(turn: Turn, path: str) -> str:
     if turn.agent.client_can("fs", "readTextFile"):
         return str(turn.request("fs/read_text_file", path=path)["content"])

@@ -35,6 +35,8 @@ def model_names() -> list[str]:
 class DemoModel(Model):
     """One scenario, ready to play. ``speed`` multiplies every wait; 0 waits for nothing."""
 
+    context_size = 200_000
+
     def __init__(self, scenario: Scenario, speed: float = 1.0) -> None:
         self.name = scenario.name
         self._scenario = scenario

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from .changes import Change
 from .workspace import Workspace
 
-Risk = Literal["none", "read", "edit", "shell"]
+Risk = Literal["none", "read", "edit", "shell", "fetch", "agent"]
 
 
 class ToolError(Exception):
@@ -33,6 +33,7 @@ class Plan:
     paths: list[Path] = field(default_factory=list)
     outside: list[Path] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    url: str = ""
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ import pytest
 from acp_talk import V1, V2, Talk, can
 
 from hm_jupyter import commands as cmd
-from hm_jupyter.errors import NotSupported, NotWaiting
+from hm_jupyter.errors import NotSupported, NotWaiting, TransportError
 from hm_jupyter.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -270,7 +270,7 @@ def test_while_it_is_away_only_stopping_is_possible_and_it_holds() -> None:
     waiting = cmd.FollowUp(text="next")
     talk.does(waiting)
     talk.take(talk.adapter.link_back(fresh=True))
-    with pytest.raises(NotSupported, match="wait"):
+    with pytest.raises(TransportError, match="made again"):
         talk.does(cmd.Prompt(text="now?"))
     talk.does(cmd.Abort())
     assert talk.told(MessagesDropped) == [MessagesDropped([waiting.id])]
