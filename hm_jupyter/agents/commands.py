@@ -76,6 +76,7 @@ def _prompt(agent: Agent, command: wire.HmPrompt) -> None:
 
 def _steer(agent: Agent, command: wire.HmSteer) -> None:
     agent.host.steers.append(_message(command))
+    agent.crew.poke()
 
 
 def _follow_up(agent: Agent, command: wire.HmFollowUp) -> None:
@@ -167,6 +168,8 @@ def _fork(agent: Agent, command: wire.HmFork) -> dict[str, Any]:
         raise Refusal(f"this session has no entry {command.entry[:60]!r}; message_end names them") from None
     agent.session.journal.close()
     agent.session = agent.host.session = fork
+    if fork.journal.saved:  # else they stay: both are of this process alone
+        agent.host.outputs = None
     agent.announce()
     return fork.to_json(running=False, status="idle")
 
