@@ -1,7 +1,7 @@
 """Saved sessions where the agent's wire has no word for them: they are read from where the agent keeps them.
 
-What a :class:`Shelf` reads is not known here; ``connect`` gives the session one. It reads files, so it is asked in a worker
-thread, away from the sessions' loop.
+What a :class:`Shelf` reads is not known here; ``connect`` gives the session one. It reads files, so it is asked in a
+thread of its own, away from the sessions' loop.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
-import anyio.to_thread
-
 from .. import commands as cmd
 from ..errors import HmError
 from ..events import CommandAnswered
+from .runtime import beside
 
 
 class Shelf(Protocol):
@@ -35,10 +34,10 @@ async def carry_out(shelf: Shelf, command: cmd.Command) -> CommandAnswered:
     """List or delete; a failure is an answer too."""
     try:
         if isinstance(command, cmd.DeleteSession):
-            await anyio.to_thread.run_sync(shelf.delete, command.session)
+            await beside(shelf.delete, command.session)
             return CommandAnswered(command.id, True)
         all = isinstance(command, cmd.ListSessions) and command.all
-        found = await anyio.to_thread.run_sync(partial(shelf.sessions, all=all))
+        found = await beside(partial(shelf.sessions, all=all))
         return CommandAnswered(command.id, True, {"sessions": found})
     except (HmError, OSError) as error:
         return CommandAnswered(command.id, False, error=str(error))
