@@ -62,6 +62,10 @@ class Agent:
         self._later: list[str] = []  # warnings that belong behind session_start, or into the turn
         self._said: set[str] = set()
         self._later += [*self.host.guard.problems, *self.host.guard.notes]
+        if lines := self.session.journal.unreadable:
+            self._later.append(
+                f"{lines} lines of the saved session cannot be read; they stay in {self.session.journal.path}"
+            )
 
     async def serve(self) -> int:
         """Run until the input ends or a signal comes; returns the exit code."""
@@ -241,7 +245,7 @@ class Agent:
             error = "stopped before it was done; the context is as it was"
         except UnknownModel as problem:
             error = str(problem)
-        s.summarise()
+        s.set_changed()
         self.compaction = None
         answer(error)
         if self.host.follow_ups:
