@@ -12,7 +12,6 @@ from typing import Any
 from ..protocols import hm_wire as wire
 from . import saved
 from .approvals import Decision, EditedFile
-from .export import export_session
 from .images import NotAnImage, picture
 from .messages import Message
 from .providers import UnknownModel, make_model
@@ -76,6 +75,7 @@ def _prompt(agent: Agent, command: wire.HmPrompt) -> None:
 
 def _steer(agent: Agent, command: wire.HmSteer) -> None:
     agent.host.steers.append(_message(command))
+    agent.crew.poke()
 
 
 def _follow_up(agent: Agent, command: wire.HmFollowUp) -> None:
@@ -167,16 +167,20 @@ def _fork(agent: Agent, command: wire.HmFork) -> dict[str, Any]:
         raise Refusal(f"this session has no entry {command.entry[:60]!r}; message_end names them") from None
     agent.session.journal.close()
     agent.session = agent.host.session = fork
+    if fork.journal.saved:  # else they stay: both are of this process alone
+        agent.host.outputs = None
     agent.announce()
     return fork.to_json(running=False, status="idle")
 
 
 def _export(agent: Agent, command: wire.HmExport) -> dict[str, Any]:
     try:
-        path = export_session(agent.session, command.format, command.path)
+        from .export import export_session  # brings what writes html, which a session may never need
+
+        path, redacted = export_session(agent.session, command.format, command.path, command.all_branches)
     except ValueError as error:
         raise Refusal(str(error)) from None
-    return {"path": str(path), "redacted": []}
+    return {"path": str(path), "redacted": redacted}
 
 
 def _compact(agent: Agent, command: wire.HmCompact) -> object:

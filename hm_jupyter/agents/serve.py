@@ -22,6 +22,7 @@ from .modes import DEFAULT_MODE, mode_help, modes
 from .providers import UnknownModel, make_model, provider_named, provider_names
 from .session import Session, now
 from .stdio import LineReader, LineWriter
+from .subagents import Crew
 
 INTERRUPTED = 130
 """Exit code after SIGINT or SIGTERM."""
@@ -52,6 +53,7 @@ class Agent:
             self.session, self.emit, self._out.drained,
             guard=Guard.load(self.session.workspace.root), modes=modes(options.config.modes),
         )  # fmt: skip
+        self.crew = self.host.crew = Crew(self.host)
         self.turn: Turn | None = None
         self._task: asyncio.Task[None] | None = None
         self.compaction: asyncio.Task[None] | None = None

@@ -41,8 +41,9 @@ def render(transcript: Transcript, format: str, title: str = "", redactor: Redac
     if redactor is not None:
         from .redacted import redacted
 
-        transcript, title = redacted(transcript, redactor), redactor.text(title)
+        transcript = redacted(transcript, redactor)
         taken = redactor.summary()
+        title = redactor.uncounted(title)
     if format == "html":
         return documents.document_html(transcript, title=title, redacted=taken)
     if format == "md":

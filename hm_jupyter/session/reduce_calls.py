@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import events as ev
 from ..transcript import (
+    CLOSED,
     Append,
     Decision,
     Op,
@@ -20,7 +21,7 @@ from ..transcript import (
     ToolEntry,
     Transcript,
 )
-from .state import CLOSED, call_entry, new_entry_id, pending_request, running_turn, status_of, without
+from .state import call_entry, new_entry_id, pending_request, running_turn, status_of, without
 
 
 def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:

@@ -160,6 +160,8 @@ def user_file() -> Path | None:
 
 def careful(plan: Plan, workspace: Workspace) -> str:
     """Why a read or an edit asks in every mode, for a person ("": it does not)."""
+    if plan.careful:
+        return plan.careful
     if plan.outside:
         return f"outside the workspace: {', '.join(str(p) for p in plan.outside)}"
     for path in [*plan.paths, *_as_written(plan, workspace)]:

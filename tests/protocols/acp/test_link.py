@@ -536,6 +536,34 @@ def test_a_turn_of_v2_stopped_while_it_was_away_is_stopped_when_it_is_back(worki
     assert working.told(TurnEnded) == [TurnEnded("cancelled")]
 
 
+def test_after_a_break_the_end_of_the_turn_before_is_not_taken_for_the_next_ones(working: Talk) -> None:
+    told_again(working, "one two")
+    working.answers("session/resume", {})
+    working.told()
+    working.does(cmd.Prompt(text="more"))
+    working.state("running")  # of the turn before, which ended by the break
+    working.state("idle", stopReason="end_turn")
+    assert working.told(TurnEnded) == []
+    working.answers("session/prompt", {"messageId": "u2"})
+    working.state("running")
+    working.updates("agent_message_chunk", messageId="a9", content={"type": "text", "text": "here it is"})
+    assert working.told(TurnEnded) == []
+    working.state("idle", stopReason="end_turn")
+    assert working.told(TurnEnded) == [TurnEnded("end_turn")]
+
+
+def test_after_a_break_an_agent_that_does_not_answer_prompts_ends_its_turn_all_the_same(working: Talk) -> None:
+    told_again(working, "one two")
+    working.answers("session/resume", {})
+    working.told()
+    working.does(cmd.Prompt(text="more"))
+    working.state("running")
+    working.state("idle", stopReason="max_tokens")
+    assert working.told(TurnEnded) == []
+    working.rings("acp:idle")
+    assert [e.stop_reason for e in working.told(TurnEnded)] == ["max_tokens"]
+
+
 def test_a_turn_the_agent_began_while_it_was_away_is_a_turn() -> None:
     talk = Talk().open(V2)
     lose(talk, V2)
