@@ -12,12 +12,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import instructions
 from .compaction import compact
 from .config import Config
 from .guard.judge import Guard
 from .loop import Host, Settings, Turn
 from .messages import Message
-from .modes import mode_help, modes
+from .modes import DEFAULT_MODE, mode_help, modes
 from .providers import UnknownModel, make_model, provider_named, provider_names
 from .session import Session, now
 from .stdio import LineReader, LineWriter
@@ -163,6 +164,10 @@ class Agent:
             fields["fork_of"] = s.fork_of
         if s.turns:
             fields["earlier"] = s.turns
+        found = instructions.find(s.workspace)
+        if found.files:
+            fields["instructions"] = found.names
+        self._later += found.problems
         self.emit(
             "session_start", root=str(s.workspace.root), mode=s.mode, provider=s.provider, model=s.model,
             resumed=s.resumed, prompt="", title=s.title, **fields,
@@ -196,9 +201,11 @@ class Agent:
         model = make_model(s.provider, s.model)
         if not s.title:
             s.title = next((line.strip() for line in message.text.splitlines() if line.strip()), "pictures")[:60]
+        mode = self.host.modes.get(s.mode) or self.host.modes[DEFAULT_MODE]
+        system = instructions.system_prompt(s.workspace, mode, instructions.find(s.workspace).files)
         settings = Settings(
             s.mode, model, s.effort, self.options.approve, self.options.max_steps,
-            compact_at=self.options.config.compact_at,
+            system=system, compact_at=self.options.config.compact_at,
         )  # fmt: skip
         self.turn = Turn(self.host, settings, message)
 
