@@ -10,13 +10,12 @@ import subprocess
 import time
 
 import pytest
+from tool_runs import Runs
 
 from hm_jupyter.agents.tools import helper, search
 from hm_jupyter.agents.tools.base import ToolError
 from hm_jupyter.agents.tools.read_file import LIMIT
 from hm_jupyter.agents.tools.wildcards import Wildcards
-
-from tool_runs import Runs
 
 pytestmark = pytest.mark.anyio
 
