@@ -22,6 +22,7 @@ _FINDERS = (
     blocks.private_keys, shapes.find, places.addresses, places.assignments, places.bearers, places.command_lines
 )  # fmt: skip
 _DEPTH = 200
+_ROUNDS = 5
 
 
 def in_words(found: Mapping[str, int]) -> list[str]:
@@ -48,6 +49,14 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """``text`` without secrets. Takes time in proportion to its length."""
+        for _ in range(_ROUNDS):  # where something was taken out, what stood against it may show itself now
+            made = self._once(text)
+            if made == text:
+                break
+            text = made
+        return text
+
+    def _once(self, text: str) -> str:
         if len(text) < 4:
             return text
         if "[redacted " not in text:
