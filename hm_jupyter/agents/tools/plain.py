@@ -53,10 +53,11 @@ def shortened(text: str, keep: Callable[[str], str], *, head: int = HEAD, tail: 
 
 def _left_out(text: str, first: str, last: str, id: str) -> str:
     count = len(text) - len(first) - len(last)
+    gap = "" if first.endswith("\n") else "\n"
     if not id:
-        return f"\n[{count} characters are left out here]\n"
+        return f"{gap}[{count} characters are left out here]\n"
     begin = first.count("\n") + 1
     return (
-        f"\n[{count} characters are left out here, from line {begin} to {text.count(chr(10)) - last.count(chr(10))}."
+        f"{gap}[{count} characters are left out here, from line {begin} to {text.count(chr(10)) - last.count(chr(10))}."
         f' All of it is kept: read_file with path="{id}", first and last; or search with that path]\n'
     )
