@@ -63,9 +63,9 @@ class Settings:
                 self._values[name] = switched
         self._values.setdefault("auto_retry", True)
         changes: dict[str, Any] = {}
-        name = data.get("sessionName")
-        if isinstance(name, str):
-            changes["title"] = name
+        title = data.get("sessionName")
+        if isinstance(title, str):
+            changes["title"] = title
         context = read.fields(data.get("contextUsage"))
         tokens = read.count(context.get("tokens"))
         if tokens is not None:
