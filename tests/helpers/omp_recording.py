@@ -58,6 +58,7 @@ class Run:
         self.calls: list[HostCall] = []
         self.refused: list[str] = []
         self.noise: list[str] = []
+        self.prompts: set[str] = set()
         self._alarms: dict[str, float] = {}
         self._ids: set[str] = set()
 
@@ -112,6 +113,8 @@ class Run:
             self.refused.append(f"{command.type}: {no}")
             return
         self._ids.add(command.id)
+        if isinstance(command, Prompt):
+            self.prompts.add(command.id)
         self.take(step, now)
 
     def command(self, value: Json) -> Command | None:
@@ -124,14 +127,12 @@ class Run:
         if kind in ("prompt", "steer", "follow_up"):
             if not isinstance(value.get("message"), str):
                 return None
-            made: dict[str, Any] = {"Prompt": Prompt, "steer": Steer, "follow_up": FollowUp}
-            cls = {"steer": Steer, "follow_up": FollowUp}.get(kind, Prompt)
+            cls: Any = {"steer": Steer, "follow_up": FollowUp}.get(kind, Prompt)
             behavior = value.get("streamingBehavior")
             if kind == "prompt" and behavior:
                 cls = Steer if behavior == "steer" else FollowUp
             elif kind == "prompt" and running_turn(self.transcript) is not None:
                 return None  # the client never does that
-            del made
             pictures = [
                 ImageData(data=i["data"], mime=i["mimeType"]) for i in value.get("images", ()) if "mimeType" in i
             ]
@@ -191,10 +192,13 @@ class Run:
         return dict(STATE)
 
     def feed(self, event: ev.Event, now: float) -> None:
-        """Into the transcript."""
+        """Into the transcript; a refused prompt ends its turn, as the controller does it."""
         self.events.append(event)
         for op in reduce(self.transcript, event, now):
             self.transcript.apply(op)
+        if isinstance(event, ev.CommandAnswered) and not event.ok and event.command_id in self.prompts:
+            self.feed(ev.MessagesDropped([event.command_id]), now)
+            self.feed(ev.TurnEnded("error", event.error), now)
 
     def notices(self) -> list[str]:
         """What people were told beside the conversation."""

@@ -172,7 +172,7 @@ class Approvals:
         """The dialog was taken down, by whom it may be: the call will not run."""
         asked = self._asked.pop(dialog_id, None)
         if asked is not None:
-            asked.call.waits = False
+            asked.call.waits, asked.call.cancelled = False, True
             out.append(ApprovalResolved(dialog_id, outcome))
 
     # ---- within ------------------------------------------------------------------------------------------------------

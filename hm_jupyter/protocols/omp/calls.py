@@ -19,7 +19,8 @@ _SKIPPED = "Skipped due to queued user message"
 
 @dataclass(slots=True)
 class Call:
-    """One tool call. ``asked``: a dialog about it is or was open; ``denied``: it was refused by us.
+    """One tool call. ``asked``: a dialog about it is or was open; ``denied``: it was refused by us;
+    ``cancelled``: what it waited for was taken down.
 
     ``parent``: the call of the sub-agent that makes it.
     """
@@ -34,6 +35,7 @@ class Call:
     asked: bool = False
     waits: bool = False
     denied: bool = False
+    cancelled: bool = False
     over: bool = False
     parent: str = ""
 
@@ -190,7 +192,7 @@ class Calls:
         status: ToolStatus = "failed" if failed else "completed"
         if failed and call.denied:
             status = "denied"
-        elif failed and self.aborting and said.startswith(_ABORTED):
+        elif (failed and call.cancelled) or (failed and self.aborting and said.startswith(_ABORTED)):
             status = "interrupted"
         elif failed and said.startswith(_SKIPPED):
             status = "skipped"

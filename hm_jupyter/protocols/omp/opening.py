@@ -78,8 +78,6 @@ class Opening:
         self._wire.send(step, "get_available_thinking_levels", then=self._levels)
         if self._dialect == "pi":
             self._wire.send(step, "get_commands", then=self._slash)
-        elif not self._commands:
-            self._wire.send(step, "get_available_commands", then=self._slash)
         if self._history and read.count(self.state.get("messageCount")):
             self._wire.send(step, "get_messages", then=self._with_history)
         else:

@@ -14,7 +14,7 @@ from ..hm_read import category, command_line, count, money, text, texts, touched
 
 __all__ = [
     "brief", "category", "command_line", "content_text", "count", "details", "exit_code", "fields", "images", "model_id",
-    "money", "objects", "plain", "planned", "result_diffs", "stream_diffs", "text", "texts", "todos", "touched_paths",
+    "money", "objects", "plain", "planned", "reason", "result_diffs", "stream_diffs", "text", "texts", "todos", "touched_paths",
     "usage", "working_folder",
 ]  # fmt: skip
 
@@ -173,3 +173,18 @@ def todos(phases: Any) -> list[dict[str, str]]:
                 shown = f"{name}: {said}" if name and len(groups) > 1 else said
                 items.append({"text": shown, "status": _STATUS.get(text(status), "pending")})
     return items
+
+
+def reason(error: Any) -> str:
+    """An error's message for people: what providers send is a status and JSON, and the sentence is in the JSON."""
+    said = text(error).strip()
+    start = said.find("{")
+    if start >= 0:
+        try:
+            inner = fields(json.loads(said[start:]))
+            message = text(fields(inner.get("error")).get("message")) or text(inner.get("message"))
+            if message:
+                said = f"{message} ({said[:start].strip(' :')})" if said[:start].strip(" :") else message
+        except (ValueError, RecursionError):
+            pass
+    return " ".join(said.split())[:300].rstrip(". ")

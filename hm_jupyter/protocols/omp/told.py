@@ -6,7 +6,6 @@ agent's own goes on.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from ...events import (
@@ -53,7 +52,7 @@ class Told:
         delay = read.money(value.get("delayMs"))
         which = f" (attempt {attempt} of {of})" if attempt and of else ""
         when = f" in {delay / 1000:.3g} s" if delay is not None and delay > 0 else ""
-        reason = reason_of(value.get("errorMessage"))
+        reason = read.reason(value.get("errorMessage"))
         text = f"The model did not answer: {reason}. It is asked again{when}{which}; Stop ends that."
         step.events.append(NoticeRaised(text, "info"))
 
@@ -63,7 +62,7 @@ class Told:
             if self._turns.running is not None:
                 self._turns.running.retrying = False
             return
-        self._turns.maybe_over(step, reason_of(value.get("finalError")) or "The model did not answer.")
+        self._turns.maybe_over(step, read.reason(value.get("finalError")) or "The model did not answer.")
 
     # ---- compaction --------------------------------------------------------------------------------------------------
 
@@ -132,7 +131,7 @@ def session_info(value: dict[str, Any], out: list[Event]) -> None:
 def fallback(value: dict[str, Any], out: list[Event]) -> None:
     """``retry_fallback_applied`` and ``_succeeded``: another model takes over."""
     if value.get("type") == "retry_fallback_applied":
-        why = reason_of(value.get("reason"))
+        why = read.reason(value.get("reason"))
         text = f"{read.text(value.get('from')) or 'The model'} failed{f' ({why})' if why else ''}; "
         out.append(NoticeRaised(text + f"{read.text(value.get('to')) or 'another'} takes over.", "info"))
 
@@ -157,18 +156,3 @@ def frame_error(value: dict[str, Any], out: list[Event]) -> None:
     """``rpc_frame_error``: a line was too long even for what replaces it."""
     kind, error = read.text(value.get("originalType")) or "a line", read.text(value.get("error")) or "too long"
     out.append(NoticeRaised(f"The agent could not send {kind} ({error}). What it held is missing here.", "warning"))
-
-
-def reason_of(error: Any) -> str:
-    """An error's message for people: what providers send is a status and JSON, and the sentence is in the JSON."""
-    said = read.text(error).strip()
-    start = said.find("{")
-    if start >= 0:
-        try:
-            inner = read.fields(json.loads(said[start:]))
-            message = read.text(read.fields(inner.get("error")).get("message")) or read.text(inner.get("message"))
-            if message:
-                said = f"{message} ({said[:start].strip(' :')})" if said[:start].strip(" :") else message
-        except (ValueError, RecursionError):
-            pass
-    return " ".join(said.split())[:300].rstrip(". ")

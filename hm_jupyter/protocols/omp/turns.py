@@ -121,7 +121,7 @@ class Turns:
     def message_over(self, message: dict[str, Any]) -> None:
         """A message of the agent's is over; the last one tells how the turn ended."""
         self.stop = read.text(message.get("stopReason"))
-        self.error = read.text(message.get("errorMessage"))[:2000]
+        self.error = read.reason(message.get("errorMessage"))
 
     def agent_end(self, value: dict[str, Any], step: Step) -> None:
         """``agent_end``."""
