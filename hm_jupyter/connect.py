@@ -18,6 +18,7 @@ from .launch import Headers, Launch, environment, find, missing
 from .protocols.base import Adapter
 from .protocols.hm import HmAdapter
 from .protocols.hm_flags import hm_argv
+from .redact import header_secrets, known_secrets
 from .session.controller import Controller
 from .session.policy import AnswerPolicy, ApprovePolicy, Policy
 from .session.runtime import follow, runtime
@@ -121,6 +122,7 @@ async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Ses
         return await _open(agent, {**given, "session": None, "resume": False, **changes})
 
     session.reopen, session.agent = again, agent
+    session.secrets = lambda: _secrets(launch, given)
     if launch.protocol != "hm":
         try:
             await configure(session, launch, given)
@@ -128,6 +130,27 @@ async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Ses
             await session._close()
             raise
     return session
+
+
+def _secrets(launch: Launch, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What this session was opened with and no export may hold: as it is now, for headers may be renewed."""
+    found = known_secrets({k: v for k, v in (given["env"] or {}).items() if v is not None})
+    headers = launch.headers() if callable(launch.headers) else launch.headers
+    found += header_secrets(headers or {})
+    found += [("cookie", value) for value in (given["cookies"] or {}).values() if len(value) >= 6]
+    if given["token"]:
+        found.append(("token", given["token"].strip()))
+    for server in given["mcp_servers"] or ():
+        if isinstance(server, Mapping):
+            found += known_secrets(_named(server.get("env"))) + header_secrets(_named(server.get("headers")))
+    return found
+
+
+def _named(values: Any) -> dict[str, str]:
+    """A server's variables or headers, given as a mapping or as ACP's ``[{"name", "value"}]``."""
+    if isinstance(values, Mapping):
+        return {str(k): str(v) for k, v in values.items()}
+    return {str(v.get("name")): str(v.get("value")) for v in values or () if isinstance(v, Mapping)}
 
 
 async def open_session(

@@ -80,10 +80,9 @@ def _asks(plan: Plan, approve: str, reason: str, rule: str = "") -> Verdict:
 
 
 def _leave(plan: Plan, mode: Mode) -> Leave:
-    risk: str = plan.risk
-    if risk == "edit":
+    if plan.risk == "edit":
         return mode.edits
-    if risk == "shell":
+    if plan.risk == "shell":
         return mode.commands
     return "allow"
 
@@ -94,13 +93,12 @@ def _kind(plan: Plan) -> str:
 
 def _rule(plan: Plan, workspace: Workspace) -> str:
     """What "allow for session" would allow, verbatim: this very command, edits in the workspace, this host."""
-    risk: str = plan.risk
-    if risk == "shell":
+    if plan.risk == "shell":
         return f"shell: {plan.command}"
-    if risk == "edit":
+    if plan.risk == "edit":
         return f"edit: {workspace.root}/**"
-    if risk == "fetch":
-        host = session_host(str(getattr(plan, "url", "")))
+    if plan.risk == "fetch":
+        host = session_host(plan.url)
         return f"fetch: {host}" if host else ""
     return ""
 

@@ -12,7 +12,6 @@ from typing import Any
 from ..protocols import hm_wire as wire
 from . import saved
 from .approvals import Decision, EditedFile
-from .export import export_session
 from .images import NotAnImage, picture
 from .messages import Message
 from .providers import UnknownModel, make_model
@@ -176,10 +175,12 @@ def _fork(agent: Agent, command: wire.HmFork) -> dict[str, Any]:
 
 def _export(agent: Agent, command: wire.HmExport) -> dict[str, Any]:
     try:
-        path = export_session(agent.session, command.format, command.path)
+        from .export import export_session  # brings what writes html, which a session may never need
+
+        path, redacted = export_session(agent.session, command.format, command.path, command.all_branches)
     except ValueError as error:
         raise Refusal(str(error)) from None
-    return {"path": str(path), "redacted": []}
+    return {"path": str(path), "redacted": redacted}
 
 
 def _compact(agent: Agent, command: wire.HmCompact) -> object:

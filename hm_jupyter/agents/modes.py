@@ -60,6 +60,13 @@ def modes(defined: Mapping[str, ModeFields] | None = None) -> dict[str, Mode]:
     return out
 
 
+def configured() -> dict[str, Mode]:
+    """The modes there are for this person. Raises ``config.ConfigError`` where hm.toml is not right."""
+    from .config import load_config
+
+    return modes(load_config().modes)
+
+
 def mode_help(all_modes: Mapping[str, Mode]) -> dict[str, str]:
     """What each mode means, for ``session_start.mode_help``."""
     return {name: mode.help for name, mode in all_modes.items()}

@@ -61,7 +61,8 @@ class Agent:
         self._ended = asyncio.Event()
         self._stop_now = asyncio.Event()
         self._told_lost = False
-        self._later: list[str] = []  # warnings that belong behind session_start
+        self._later: list[str] = []  # warnings that belong behind session_start, or into the turn
+        self._said: set[str] = set()
         self._later += [*self.host.guard.problems, *self.host.guard.notes]
 
     async def serve(self) -> int:
@@ -74,8 +75,7 @@ class Agent:
         await self._out.flushed()  # what is slow to import comes once we are seen to be there
         from .commands import answer
 
-        for text in self._later:
-            self.emit("notice", level="warning", text=text)
+        self._warn()
         self._answer = answer
         self._in.start(loop)
         await self._ended.wait()
@@ -158,20 +158,23 @@ class Agent:
         except UnknownModel as error:
             fields["models"] = []
             self._later.append(str(error))
+        if files := instructions.found(s.workspace).names:
+            fields["instructions"] = files
         if s.effort:
             fields["effort"] = s.effort
         if s.fork_of:
             fields["fork_of"] = s.fork_of
         if s.turns:
             fields["earlier"] = s.turns
-        found = instructions.find(s.workspace)
-        if found.files:
-            fields["instructions"] = found.names
-        self._later += found.problems
         self.emit(
             "session_start", root=str(s.workspace.root), mode=s.mode, provider=s.provider, model=s.model,
             resumed=s.resumed, prompt="", title=s.title, **fields,
         )  # fmt: skip
+
+    def _warn(self) -> None:
+        later, self._later = self._later, []
+        for text in later:
+            self.emit("notice", level="warning", text=text)
 
     def _line(self, line: bytes | None) -> None:
         self._answer(self, line)
@@ -201,13 +204,22 @@ class Agent:
         model = make_model(s.provider, s.model)
         if not s.title:
             s.title = next((line.strip() for line in message.text.splitlines() if line.strip()), "pictures")[:60]
-        mode = self.host.modes.get(s.mode) or self.host.modes[DEFAULT_MODE]
-        system = instructions.system_prompt(s.workspace, mode, instructions.find(s.workspace).files)
         settings = Settings(
             s.mode, model, s.effort, self.options.approve, self.options.max_steps,
-            system=system, compact_at=self.options.config.compact_at,
+            system=self._system(), compact_at=self.options.config.compact_at,
         )  # fmt: skip
         self.turn = Turn(self.host, settings, message)
+
+    def _system(self) -> str:
+        """What the model is told first; what of it cannot be read is said once."""
+        s = self.session
+        told = instructions.found(s.workspace)
+        for problem in told.problems:
+            if problem not in self._said:
+                self._said.add(problem)
+                self._later.append(problem)
+        mode = self.host.modes.get(s.mode) or self.host.modes[DEFAULT_MODE]
+        return instructions.system_prompt(s.workspace, mode, told)
 
     def go_on(self) -> None:
         """Start the turn that was made ready, if one was."""
@@ -215,6 +227,7 @@ class Agent:
             self._task = asyncio.ensure_future(self._run(self.turn))
 
     async def _run(self, turn: Turn) -> None:
+        self._warn()
         await turn.run()
         self.turn = self._task = None
 

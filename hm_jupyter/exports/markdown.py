@@ -158,6 +158,11 @@ def _entry(entry: Entry, limit: int, times: bool, embed: bool, inner: Inner) -> 
     return []
 
 
+def entry_blocks(entry: Entry, view: TurnView, *, limit: int, times: bool, embed: bool) -> list[Block]:
+    """One entry of a turn as blocks of markdown."""
+    return _entry(entry, limit, times, embed, view.inner)
+
+
 def turn_blocks(
     view: TurnView,
     state: SessionState,

@@ -288,8 +288,10 @@ def _is_saved(sub: str, session: Session, wanted: str) -> None:
 
 def fork(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm fork``"""
-    made = registry.get(args.get("session", "")).fork(args.words[0] if args.words else "")
-    say(f"The session goes on as {made.get('session') or made.get('id') or 'a fork'}.")
+    where = args.words[0] if args.words else ""
+    made = registry.get(args.get("session", "")).fork(where)
+    after = f" after turn {where}" if where.isdigit() else ""
+    say(f"The session goes on{after} as {made.get('session') or made.get('id') or 'a fork'}.")
 
 
 def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
@@ -298,7 +300,9 @@ def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     path = str(value_of(args.words[0], scope)) if args.words else ""
     kind = args.get("format", "")
     if args.get("agent"):
-        if kind in ("txt", "json"):
+        if args.get("with-secrets"):
+            raise UsageError("--with-secrets is for our own export; the agent decides what its export leaves out.")
+        if kind in ("txt", "json", "ipynb"):
             raise UsageError(f"the agent's export is html, md or jsonl, not {kind}; without --agent we write {kind}.")
         made = session.agent_export(format=kind or None, path=path, all_branches=bool(args.get("all-branches")))
         redacted = ", ".join(made.get("redacted") or [])
@@ -310,7 +314,9 @@ def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
         path = f"{registry.current_name or 'session'}.{kind or 'html'}"
     elif kind and not path.endswith(f".{kind}"):
         path = f"{path}.{kind}"
-    say(f"Wrote {session.export(path)}.")
+    written = session.export(path, redact=not args.get("with-secrets"))
+    taken = ", ".join(written.redacted)
+    say(f"Wrote {written}" + (f" (taken out: {taken})." if taken else "."))
 
 
 def _approval(magics: HmMagics, session: Session) -> str:

@@ -134,21 +134,23 @@ _TABLE = (
         (_SESSION,), words=1, completes="saved",
     ),
     Subcommand(
-        "fork", "[ENTRY]", "go on as a copy of this session", "sub_sessions:fork", "sessions",
+        "fork", "[TURN]", "go on as a copy of this session", "sub_sessions:fork", "sessions",
         (_SESSION,), words=1,
-        details="From ENTRY, or from the latest message. The session as it was stays saved.",
+        details="After that turn of this session (its number; -1 is the latest), or from the latest message. What came "
+        "later is not in the copy; the session as it was stays saved (%hm sessions). An entry's id will do too (turn.entry).",
     ),
     Subcommand(
         "export", "[PATH]", "write the session to a file", "sub_sessions:export", "sessions",
         (
-            Option("format", "what to write, when PATH does not say", choices=("html", "md", "txt", "json", "jsonl")),
+            Option("format", "what to write, when PATH does not say", choices=("html", "md", "txt", "json", "jsonl", "ipynb")),
             Option("agent", "let the agent write its own export (html, md or jsonl) instead"),
             Option("all-branches", "with --agent: abandoned branches too"),
+            Option("with-secrets", "leave in what is known or looks like a key or password"),
             _SESSION,
         ),
         words=1, completes="path",
-        details="PATH ends in .html, .md, .txt, .json or .jsonl.",
-        examples=("%hm export run.html", "%hm export --agent --format jsonl"),
+        details="PATH ends in .html, .md, .txt, .json, .jsonl or .ipynb. Keys and passwords are taken out, and it says which.",
+        examples=("%hm export run.html", "%hm export run.ipynb", "%hm export --agent --format jsonl"),
     ),
     Subcommand(
         "state", "", "the session: model, mode, folder, tokens, cost", "sub_sessions:state", "sessions", (_SESSION,),

@@ -22,6 +22,8 @@ SHORTEST = 4
 """Characters of the shortest secret that is looked for; one this short only where it stands as a word."""
 _APART = 12
 """… of the shortest that is looked for in pieces and in base64."""
+_CUT = 8
+"""… of the beginning that counts as one that was cut off."""
 _PROVIDERS = {
     "anthropic": "anthropic key", "claude": "anthropic key", "openai": "openai key", "gemini": "google key",
     "google": "google key", "github": "github token", "gh": "github token", "gitlab": "gitlab token", "aws": "aws key",
@@ -143,7 +145,8 @@ class Finder:
         return bool(self._kind)
 
     def find(self, text: str) -> Iterator[Span]:
-        """Where they stand in ``text``, also broken by escapes, line ends, and the marks of a diff."""
+        """Where they stand in ``text``, also broken by escapes, line ends, and the marks of a diff, or cut off."""
+        yield from self._cut(text)
         for form, kind in self._kind.items():
             if form in text:
                 yield from _each(View(text, [], []), form, kind)
@@ -155,6 +158,14 @@ class Finder:
             for form, kind in self._long.items():
                 if form in view.text:
                     yield from _each(view, form, kind)
+
+    def _cut(self, text: str) -> Iterator[Span]:
+        """The beginning of one at the text's end, or before an ellipsis: titles are cut."""
+        end = len(text.rstrip("\u2026. \n"))
+        for form, kind in self._long.items():
+            head = text.find(form[:_CUT], max(0, end - len(form)), end)
+            if head >= 0 and form.startswith(text[head:end]):
+                yield Span(head, end, kind, 0)
 
 
 def _each(view: View, form: str, kind: str) -> Iterator[Span]:

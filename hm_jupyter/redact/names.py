@@ -13,8 +13,8 @@ Category = Literal["password", "secret", "token", "key", ""]
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _AFTER = frozenset(
-    "value prod production dev development test testing staging live old new current default b64 base64 plain plaintext raw main "
-    "primary secondary".split()
+    "value prod production dev test testing staging live old new current default b64 base64 plain "
+    "plaintext raw main primary secondary".split()
 )
 _PASSWORDS = frozenset(
     "password passwd passwort pwd passphrase passcode userpass dbpass passw motdepasse contraseña".split()

@@ -59,6 +59,14 @@ class Redactor:
             at = done.end()
         return "".join([*out, self._piece(text[at:])])
 
+    def uncounted(self, text: str) -> str:
+        """``text`` without secrets, for what only repeats what is counted elsewhere: a title."""
+        found = self.found.copy()
+        try:
+            return self.text(text)
+        finally:
+            self.found = found
+
     def value(self, value: Any, name: str = "") -> Any:
         """JSON without secrets: every text and key in it; a text under a secret's name counts as given to that name."""
         return self._value(value, name, 0)
@@ -107,6 +115,7 @@ class Redactor:
         spans: list[Span] = list(self._known.find(text)) if self._known else []
         for find in _FINDERS:
             spans += find(view)
+        spans += shapes.find_cut(view)
         if "\n" in text:
             spans += shapes.find_wrapped(without(text, BROKEN)) if shapes.may_hold_across(text) else ()
         if not spans:

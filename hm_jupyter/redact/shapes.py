@@ -160,3 +160,23 @@ def find_wrapped(view: View) -> Iterator[Span]:
             end = cut
         if any(c < end for c in cuts) and kind_of(view.text[start:end]):
             yield Span(view.start(start), view.end(end), kind, _rank(kind))
+
+
+_CUT = re.compile(
+    _BEGIN.pattern + "(" + "|".join(re.escape(x) for _, b, _ in _SHAPES for x in b.split() if len(x) >= 4 and x[-1] in "-_.")
+    + rf"){W}{{4,}}(?=\Z|\u2026|\.\.\.)"
+)  # fmt: skip
+_ENDS = re.compile("\u2026|\\.\\.\\.")
+_TAIL = 200  # characters before a cut that are looked at
+
+
+def find_cut(view: View) -> Iterator[Span]:
+    """The beginning of one where a text was cut off, as titles are: at the end, or before an ellipsis."""
+    text = view.text
+    ends = [m.start() for m in _ENDS.finditer(text)] if "\u2026" in text or "..." in text else []
+    for end in {*ends[:200], len(text)}:
+        at = max(0, end - _TAIL)
+        for m in _CUT.finditer(text, at, min(len(text), end + 3)):
+            if m.end() == end and any(c.isdigit() for c in m[0][len(m[1]) :]):
+                kind = next(kind for kind, begins, _ in _SHAPES if m[1] in begins.split())
+                yield Span(view.start(m.start()), view.end(end), kind, 2)

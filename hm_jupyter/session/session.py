@@ -5,8 +5,9 @@ A thin face of the controller. It knows no protocol and no front-end.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,15 +15,28 @@ from typing import Any
 from .. import commands as cmd
 from ..errors import UsageError
 from ..events import Capabilities, CommandAnswered
-from ..exports import render
+from ..exports import known_format, render
+from ..redact import Redactor
+from ..redact import known_secrets as environment_secrets
 from ..transcript import Pending, SessionState, Transcript
 from .agent_calls import AgentCalls
 from .async_calls import AsyncCalls
 from .controller import Controller
+from .forks import entry_of
 from .policy import ApprovePolicy
 from .presence import front
 from .runtime import Runtime, follow
 from .turn import Turn
+
+
+class Exported(type(Path())):  # type: ignore[misc]
+    """The file an export was written to, with what was taken out of it."""
+
+    redacted: Sequence[str] = ()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(f"{self}" + (f" (taken out: {', '.join(self.redacted)})" if self.redacted else ""))
+
 
 STOP_GRACE = 10.0  # seconds an interrupted turn has to end before the interrupt goes on without it
 OFFLINE_GRACE = 1.0  # … while its connection is being made again: the stop is kept and sent when it is there
@@ -35,6 +49,8 @@ class Session(AsyncCalls, AgentCalls):
         self.controller = controller
         self.runtime = runtime
         self.name = name
+        self.secrets: Callable[[], list[tuple[str, str]]] = list
+        """Gives the secrets this session was opened with (``connect`` sets it)."""
 
     # ---- what it holds ---------------------------------------------------------------------------------------------
 
@@ -229,28 +245,45 @@ class Session(AsyncCalls, AgentCalls):
         """The agent's saved sessions of this workspace, or of ``all``, newest first."""
         return list((self._send(cmd.ListSessions(all=all)).data or {}).get("sessions", []))
 
-    def fork(self, entry: str = "") -> dict[str, Any]:
-        """Go on in a copy of the session, from ``entry`` or the latest message. Only between turns."""
-        return dict(self._send(cmd.Fork(entry=entry)).data or {})
+    def fork(self, entry: str | int | Turn = "") -> dict[str, Any]:
+        """Go on in a copy of the session, from ``entry`` or the latest message. Only between turns.
+
+        ``entry``: a turn, its number (-1: the latest), or what the agent calls a message (``turn.entry``). What came after
+        it is not in the copy, and stays in the session as it was. Raises ``UsageError`` where there is no such turn.
+        """
+        return dict(self._send(cmd.Fork(entry=entry_of(self.transcript, entry))).data or {})
 
     def agent_export(self, format: Any = None, path: str = "", all_branches: bool = False) -> dict[str, Any]:
         """Have the *agent* write its session to a file; its answer holds ``path`` and ``redacted``."""
         return dict(self._send(cmd.Export(format=format, path=path, all_branches=all_branches)).data or {})
 
-    def export(self, path: str | Path) -> Path:
-        """Write the transcript to a file, ``.html``, ``.md``, ``.txt`` or ``.jsonl`` by its ending, mid-turn too.
+    def export(self, path: str | Path, *, redact: bool = True) -> Exported:
+        """Write the transcript to a file, ``.html``, ``.md``, ``.txt``, ``.json``, ``.jsonl`` or ``.ipynb`` by its ending,
+        mid-turn too. The path that is returned has ``redacted``, what was taken out: ``["2 anthropic key"]``.
 
-        Raises ``UsageError`` for another ending and for a path that is a folder, a pipe or a device, ``OSError`` for
-        what cannot be written.
+        ``redact``: take out the secrets this process knows of (of the environment, and those ``connect`` was given) and
+        anything shaped like one. Raises ``UsageError`` for another ending and for a path that is a folder, a pipe or a
+        device, ``OSError`` for what cannot be written.
         """
-        target = Path(path).expanduser()
+        target = Exported(Path(path).expanduser())
+        kind = known_format(target.suffix.lstrip("."))
         if target.exists() and not target.is_file():  # opening a pipe would wait for its reader
-            kind = "a folder" if target.is_dir() else "no ordinary file (a pipe or a device)"
-            raise UsageError(f"{target} is {kind}, and nothing was written. Name a file, such as session.html.")
-        text = self.runtime.call(render, self.transcript, target.suffix.lstrip("."), self.name)
+            what = "a folder" if target.is_dir() else "no ordinary file (a pipe or a device)"
+            raise UsageError(f"{target} is {what}, and nothing was written. Name a file, such as session.html.")
+        redactor = Redactor(self.known_secrets()) if redact else None
+        from ..exports.redacted import copied
+
+        # Copied on the session's thread, written on ours: a long session must not stop the others.
+        text = render(self.runtime.call(copied, self.transcript), kind, self.name, redactor)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+        target.redacted = redactor.summary() if redactor else []
         return target
+
+    def known_secrets(self) -> list[tuple[str, str]]:
+        """``(kind, secret)`` of all an export must not hold as far as this process knows: asked for at each export, so
+        that nothing is kept twice."""
+        return [*environment_secrets(os.environ), *self.secrets()]
 
     def close(self) -> None:
         """End the session and its agent. Harmless when repeated, and in a forked copy of the process, whose it is not."""

@@ -269,10 +269,11 @@ def test_an_export_is_written_where_it_was_asked_for(start):
     agent.turn("say: ```py\nx```")
     data = agent.call("export", format="md", path="out.md")["data"]
     assert data == {"path": str(agent.cwd / "out.md"), "redacted": []}
-    assert "say: ```py" in (agent.cwd / "out.md").read_text()
+    assert "> say:" in (agent.cwd / "out.md").read_text()
     there = agent.call("export", format="jsonl", path=".")["data"]["path"]
     rows = [json.loads(line) for line in Path(there).read_text("utf-8").splitlines()]
-    assert [r["role"] for r in rows] == ["user", "assistant"]
+    assert [r.get("role") or r["type"] for r in rows] == ["session", "user", "usage", "assistant", "turn_end"]
+    assert rows[0]["id"] == agent.seen[0]["session"]
 
 
 def test_without_a_path_it_goes_to_downloads(start, tmp_path):
@@ -283,9 +284,23 @@ def test_without_a_path_it_goes_to_downloads(start, tmp_path):
     assert path.startswith(str(tmp_path / "home" / "Downloads") + "/")
 
 
-def test_html_is_refused_with_what_to_do_instead(start):
+def test_html_is_the_default_and_one_page_by_itself(start, tmp_path):
+    """HM-130"""
+    agent = start("--approve", "all")
+    agent.turn("run: echo made it")
+    page = Path(agent.call("export", path=".")["data"]["path"])
+    assert page.name == f"hm-{agent.seen[0]['session']}.html"
+    text = page.read_text("utf-8")
+    assert "<script" not in text
+    assert "echo made it" in text
+    assert "You asked" in text
+
+
+def test_another_format_fails_and_a_place_that_cannot_be_written_says_so(start):
     """HM-130"""
     agent = start()
-    response = agent.call("export")
+    assert agent.call("export", format="pdf")["ok"] is False
+    (agent.cwd / "file").write_text("")
+    response = agent.call("export", path="file/x.html")
     assert response["ok"] is False
-    assert "format md or jsonl" in response["error"]
+    assert "give another path" in response["error"]

@@ -10,9 +10,9 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from ..modes import BUILT_IN, DEFAULT_MODE
+from ..config import ConfigError
+from ..modes import DEFAULT_MODE, configured
 from ..tools import TOOLS
 from ..tools.base import Plan, ToolError
 from ..tools.workspace import Workspace
@@ -100,7 +100,11 @@ def _check(call: str, cwd: str, mode_name: str) -> int:
         return FAULT
     workspace = Workspace(cwd)
     guard = Guard.load(workspace.root)
-    known = _modes()
+    try:
+        known = configured()
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return FAULT
     if mode_name not in known:
         print(f"--mode: there is no mode {mode_name!r}; the modes are {', '.join(known)}", file=sys.stderr)
         return FAULT
@@ -129,18 +133,6 @@ def _mode_allows(plan: Plan, mode: str) -> str:
     return f'mode "{mode}" allows it' if plan.risk in ("shell", "edit") else "it needs no leave"
 
 
-def _modes() -> dict[str, Any]:
-    """The modes of the configuration, where it can be read; those built in are always there."""
-    from ..modes import modes
-
-    try:
-        from ..config import load_config  # type: ignore[import-not-found, unused-ignore]
-
-        return modes(load_config().modes)
-    except Exception:
-        return {mode.name: mode for mode in BUILT_IN}
-
-
 def _plan(call: str, workspace: Workspace) -> tuple[str, Plan]:
     """The tool and plan of a call as ``check`` takes it. Raises ``ValueError`` or :class:`ToolError`."""
     text = call.strip()
@@ -166,5 +158,4 @@ def _plan(call: str, workspace: Workspace) -> tuple[str, Plan]:
 
 def fetch_plan(url: str) -> Plan:
     """What a fetch of ``url`` would plan."""
-    fields: dict[str, Any] = {"risk": "fetch", "url": url}
-    return Plan({"url": url}, **fields)
+    return Plan({"url": url}, "fetch", url=url)

@@ -82,7 +82,7 @@ class Guard:
 
     def judge(self, plan: Plan, workspace: Workspace, *, tool: str = "") -> GuardVerdict:
         """What the rules say about ``plan``, a call of ``tool``."""
-        risk: str = plan.risk
+        risk = plan.risk
         if risk == "none" and not any(r.tools for r in self.rules):
             return GuardVerdict()
         if risk == "shell":
@@ -96,7 +96,7 @@ class Guard:
         return verdict
 
     def _judge_other(self, plan: Plan, workspace: Workspace, tool: str, risk: str) -> GuardVerdict:
-        url = str(getattr(plan, "url", "") or "")
+        url = plan.url
         paths = [*plan.paths, *_as_written(plan, workspace)]
         asks: GuardVerdict | None = None
         for rule in self.rules:

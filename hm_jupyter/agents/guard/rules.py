@@ -60,7 +60,7 @@ class RuleFields(BaseModel):
     @classmethod
     def _hosts(cls, value: list[str]) -> list[str]:
         for text in value:
-            if "/" in text or "@" in text or not text.isascii() or "*" in text.removeprefix("*."):
+            if "/" in text or "@" in text or not text.isascii() or (text != "*" and "*" in text.removeprefix("*.")):
                 raise ValueError(f"{text!r} is no host: write docs.example.org, *.example.org or localhost:8000")
         return value
 
@@ -171,7 +171,9 @@ def _yaml(text: str, path: Path) -> tuple[Any, dict[tuple[object, ...], int]]:
 
     try:
         if any(isinstance(t, (yaml.AliasToken, yaml.AnchorToken, yaml.TagToken)) for t in yaml.scan(text)):
-            raise BadRules(f"{path}: anchors, aliases and tags are not read; write the rule out")
+            raise BadRules(
+                f"{path}: anchors, aliases and tags are not read; a pattern that begins with *, & or ! needs quotes"
+            )
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
