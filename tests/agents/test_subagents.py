@@ -82,7 +82,8 @@ def test_a_plan_and_two_sub_agents_in_the_demo_of_a_team(start, shop):
         assert "agent" not in calls[begun["call_id"]]
     waited_for = of(events, "agent_end", call_id=of(events, "agent_start", background=False)[0]["call_id"])[0]
     result = of(events, "tool_result", call_id=waited_for["call_id"])[0]
-    assert result["text"] == waited_for["text"] == '`src/join.py-16-    return str(int(row["customer_id"]))`'
+    assert result["text"] == waited_for["text"]
+    assert 'return str(int(row["customer_id"]))' in result["text"]
     answer = of(events, "message_end", role="assistant")[-1]
     assert "agent" not in answer
     assert "The checks say: `FAIL test_every_order_is_kept" in answer["text"]
