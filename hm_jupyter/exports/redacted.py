@@ -41,7 +41,7 @@ def redacted(transcript: Transcript, redactor: Redactor) -> Transcript:
 
 def _without(value: Any, redactor: Redactor, name: str = "", depth: int = 0) -> Any:
     if isinstance(value, str):
-        return redactor.text(value) if len(value) > 3 else value
+        return redactor.text(value)
     if isinstance(value, Rope):
         return Rope(redactor.text(str(value)))
     if isinstance(value, Image):
