@@ -1,4 +1,5 @@
-"""The command line: ``hm-jupyter agent …`` is the built-in agent, ``hm-jupyter doctor`` looks over the installation.
+"""The command line: ``hm-jupyter agent …`` is the built-in agent, ``hm-jupyter doctor`` looks over the installation,
+``hm-jupyter guard`` tries the agent's rules.
 
 A dispatcher: it parses nothing of what the agent is given, and imports nothing before it knows what is asked.
 """
@@ -14,6 +15,7 @@ from .version import __version__
 USAGE = """\
 usage: hm-jupyter agent [OPTIONS]   the built-in agent, speaking hm RPC (hm-jupyter agent --help)
        hm-jupyter doctor            what is installed here, what is missing, and what to do about it
+       hm-jupyter guard check CALL  what the guard rules say about a call (hm-jupyter guard --help)
        hm-jupyter nbval-sanitizer   the path of the file for pytest's --nbval-sanitize-with
        hm-jupyter --version
 
@@ -32,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from .doctor import main as doctor
 
             return doctor()
+        case ["guard", *rest]:
+            from .agents.guard.check import main as guard
+
+            return guard(rest)
         case ["nbval-sanitizer"]:
             print(Path(__file__).parent / "notebook" / "nbval_sanitize.cfg")
             return 0

@@ -385,11 +385,13 @@ class ApprovalRequested:
 class ApprovalResolved:
     """An approval is decided or gone. ``by``: you (a person), policy (ours), agent (its mode or rules).
 
+    ``chosen``: a person took an option of which we do not know whether it allows the call or not. It counts as neither.
+
     ``option`` is the name of the agent's option that was chosen (:class:`ApprovalOption`), "" where it offered none.
     """
 
     request_id: str
-    outcome: Literal["allowed", "denied", "withdrawn", "interrupted"]
+    outcome: Literal["allowed", "denied", "chosen", "withdrawn", "interrupted"]
     by: Literal["you", "policy", "agent"] = "agent"
     via: str = ""
     note: str = ""

@@ -156,7 +156,7 @@ class ThoughtEntry:
 class Decision:
     """How an approval was decided (see :class:`hm_jupyter.events.ApprovalResolved`), and how its note travels."""
 
-    outcome: Literal["allowed", "denied", "withdrawn", "interrupted"]
+    outcome: Literal["allowed", "denied", "chosen", "withdrawn", "interrupted"]
     by: Literal["you", "policy", "agent"] = "agent"
     via: str = ""
     note: str = ""
@@ -263,6 +263,21 @@ Entry = Union[
     TurnEntry, UserEntry, MessageEntry, ThoughtEntry, ToolEntry, QuestionEntry,
     PlanEntry, CompactionEntry, NoticeEntry, UnknownEntry,
 ]  # fmt: skip
+
+
+CLOSED = frozenset({"completed", "failed", "denied", "skipped", "interrupted"})
+"""The statuses a tool call stays in."""
+
+
+def is_open(entry: Entry) -> bool:
+    """Whether something of it is still to come: text, a result, an answer."""
+    if isinstance(entry, ToolEntry):
+        return entry.status not in CLOSED
+    if isinstance(entry, (MessageEntry, ThoughtEntry)):
+        return entry.open
+    return (isinstance(entry, QuestionEntry) and entry.status == "waiting") or (
+        isinstance(entry, CompactionEntry) and entry.status == "running"
+    )
 
 
 # ---- what waits, and the session's state ---------------------------------------------------------------------------
@@ -394,6 +409,7 @@ class Transcript:
     entries: dict[str, Entry] = field(default_factory=dict)
     _calls: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _unread: dict[str, None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _open: dict[str, None] = field(default_factory=dict, init=False, repr=False, compare=False)
     _indexed: int = field(default=0, init=False, repr=False, compare=False)
 
     def apply(self, op: Op) -> None:
@@ -428,6 +444,11 @@ class Transcript:
         found = [self.entries[entry_id] for entry_id in list(self._unread)]
         return [entry for entry in found if isinstance(entry, UserEntry)]
 
+    def open(self) -> list[Entry]:
+        """The entries of which something is still to come, in order of when they were opened."""
+        self._make_index()
+        return [self.entries[entry_id] for entry_id in list(self._open)]
+
     # ---- what is looked for again and again is found at once: a session may hold hundreds of thousands of entries ----
 
     def _put(self, entry: Entry) -> None:
@@ -435,6 +456,10 @@ class Transcript:
         self.entries[entry.id] = entry
         if isinstance(entry, UserEntry) and known is not None:
             self._index_unread(entry)
+        if is_open(entry):
+            self._open.setdefault(entry.id)
+        else:
+            self._open.pop(entry.id, None)
         if known is None:
             if self._indexed == len(self.entries) - 1:
                 self._indexed += 1
@@ -468,7 +493,10 @@ class Transcript:
         entries = list(self.entries.values())
         for entry in entries:
             fresh._index(entry)
-        self._calls, self._unread, self._indexed = fresh._calls, fresh._unread, len(entries)
+            if is_open(entry):
+                fresh._open[entry.id] = None
+        self._calls, self._unread, self._open = fresh._calls, fresh._unread, fresh._open
+        self._indexed = len(entries)
 
     def _of_call(self, call_id: str) -> Iterator[ToolEntry | QuestionEntry]:
         """The tool calls and questions with that call id, newest first."""

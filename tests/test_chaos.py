@@ -18,7 +18,7 @@ from chaos import Chaos
 from remote import QUICK
 
 from hm_jupyter.connect import open_session
-from hm_jupyter.errors import NotSupported
+from hm_jupyter.errors import TransportError
 from hm_jupyter.protocols.acp.adapter import AcpAdapter
 from hm_jupyter.session.policy import Policy
 from hm_jupyter.session.runtime import runtime
@@ -107,7 +107,7 @@ def run(session: Session, prompt: str, remote: RemoteAgent) -> None:
         wait_for(session, lambda: session.state.status == "ready")
         try:
             turn = session.start(prompt)
-        except NotSupported:  # gone again, just now
+        except TransportError:  # gone again, just now
             continue
         assert turn._watch.done.wait(30), f"{session.state.status}: {told(session)}"
         there = remote._store.sessions[session.state.session_id]

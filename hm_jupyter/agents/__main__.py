@@ -40,7 +40,7 @@ def parser() -> Parser:
     )
     p.add_argument("--rpc", action="store_true", help="speak hm RPC; the only way it speaks")
     p.add_argument("--cwd", metavar="DIR", help="the workspace (default: the current folder)")
-    p.add_argument("--mode", metavar="NAME", help="ask (default), edit, auto or plan")
+    p.add_argument("--mode", metavar="NAME", help="ask (default), edit, auto, plan, or one of hm.toml")
     p.add_argument(
         "--provider", metavar="NAME", default="",
         help="where models come from (default: hm.toml's, else the first with a key in the environment, else demo)",
@@ -97,6 +97,8 @@ def _main(argv: Sequence[str] | None) -> int:
         return asyncio.run(agent.serve())
     finally:
         clean_up()
+        if agent.host.outputs is not None:
+            agent.host.outputs.clear()
 
 
 if __name__ == "__main__":

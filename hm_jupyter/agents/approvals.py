@@ -1,83 +1,106 @@
-"""Who may do what: mode, flag and rules judge a planned call; what is left open waits for the person.
+"""Who may do what: guard rules, mode, flag and session rules judge a planned call; what is left open waits for the person.
 
-Source: hm RPC, "Approvals". :func:`judge` is pure. :class:`Desk` holds what waits; it knows no wire. A workspace's
-guard.yaml comes with a later issue: its deny rules belong at the top of :func:`judge`, its allow rules beside the
-session's.
+Source: hm RPC, "Approvals". :func:`judge` decides, in this order: deny rules; what the mode refuses; ask rules and what
+asks in every mode (outside the workspace, credentials, hidden characters); allow rules and those of the session; the
+mode. :class:`Desk` holds what waits; it knows no wire.
 """
 
 from __future__ import annotations
 
 import asyncio
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from .guard.judge import Guard, careful, hidden_characters, session_host
+from .modes import BUILT_IN, DEFAULT_MODE, Leave, Mode, mode_help, modes
 from .tools.base import Plan
 from .tools.workspace import Workspace
 
-MODES: dict[str, str] = {
-    "ask": "every command and every edit needs your leave",
-    "edit": "edits in the workspace are free; every command needs your leave",
-    "auto": "commands, and edits in the workspace, are free",
-    "plan": "read only: commands and edits are refused",
-}
-"""The modes, and what each means."""
+MODES: dict[str, str] = mode_help(modes())
+"""The modes built in, and what each means."""
 
-DEFAULT_MODE = "ask"
+__all__ = ["DEFAULT_MODE", "MODES", "Decision", "Desk", "Edited", "EditedFile", "Verdict", "judge", "with_edits"]
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What is to happen to a call. ``flag``: it asks, and ``--approve`` answers. ``rule``: which rule let it run, or,
-    when it asks, which rule "allow for session" would make ("" offers none)."""
+    """What is to happen to a call. ``flag``: it asks, and ``--approve`` answers. ``rule``: which rule let it run or refused
+    it, or, when it asks, which rule "allow for session" would make ("" offers none)."""
 
     what: Literal["run", "ask", "flag", "refuse"]
     reason: str = ""
     rule: str = ""
 
 
-def judge(plan: Plan, *, mode: str, approve: str, rules: set[str], workspace: Workspace) -> Verdict:
-    """What mode, ``--approve`` and the session's rules say about ``plan``."""
-    if mode == "plan" and plan.risk in ("shell", "edit"):
-        return Verdict("refuse", 'mode is "plan", which only reads: say what you would do instead')
+def judge(
+    plan: Plan,
+    *,
+    mode: Mode | str,
+    approve: str,
+    rules: set[str],
+    workspace: Workspace,
+    guard: Guard | None = None,
+    tool: str = "",
+) -> Verdict:
+    """What all of them say about ``plan``, a call of ``tool``. ``rules`` are the session's. An unknown mode asks."""
+    if isinstance(mode, str):
+        mode = modes().get(mode) or BUILT_IN[0]
+    said = (guard or Guard()).judge(plan, workspace, tool=tool)
+    if said.what == "deny":
+        return Verdict(
+            "refuse", f"a guard rule forbids it: {said.rule}{f'; {said.reason}' if said.reason else ''}", said.rule
+        )
+    leave = _leave(plan, mode)
+    if leave == "refuse":
+        what = "only reads" if mode.edits == mode.commands == "refuse" else f"refuses {_kind(plan)}"
+        return Verdict("refuse", f'mode is "{mode.name}", which {what}: say what you would do instead')
+    reason = said.reason if said.what == "ask" and said.must else careful(plan, workspace)
+    if not reason and plan.risk == "shell" and hidden_characters(plan.command):
+        reason = "the command holds characters that are invisible or change its direction"
+    if reason:
+        return _asks(plan, approve, reason)
     rule = _rule(plan, workspace)
+    if said.what == "allow":
+        return Verdict("run", rule=said.rule)
     if rule and rule in rules:
         return Verdict("run", rule=rule)
-    reason = _why_ask(plan, mode, workspace)
-    if not reason:
+    if said.what == "ask":
+        return _asks(plan, approve, said.reason, rule)
+    if leave == "allow":
         return Verdict("run")
-    by_flag = approve == "all" or (approve == "edits" and plan.risk == "edit" and not plan.outside)
+    why = f'mode is "{mode.name}": every {_kind(plan)[:-1]} needs your leave'
+    return _asks(plan, approve, f"{why}; {said.reason}" if said.reason else why, rule)
+
+
+def _asks(plan: Plan, approve: str, reason: str, rule: str = "") -> Verdict:
+    free = plan.risk == "edit" and (rule != "")  # --approve edits is for the work at hand, not for what is careful
+    by_flag = approve == "all" or (approve == "edits" and free)
     return Verdict("flag" if by_flag else "ask", reason, rule)
 
 
-def _why_ask(plan: Plan, mode: str, workspace: Workspace) -> str:
-    if plan.outside:
-        return f"outside the workspace: {', '.join(str(p) for p in plan.outside)}"
+def _leave(plan: Plan, mode: Mode) -> Leave:
+    if plan.risk == "edit":
+        return mode.edits
     if plan.risk == "shell":
-        if hidden_characters(plan.command):
-            return "the command holds characters that are invisible or change its direction"
-        if mode in ("ask", "edit"):
-            return f'mode is "{mode}": every command needs your leave'
-    if plan.risk == "edit" and mode == "ask":
-        return 'mode is "ask": every edit needs your leave'
-    return ""
+        return mode.commands
+    return "allow"
+
+
+def _kind(plan: Plan) -> str:
+    return "commands" if plan.risk == "shell" else "edits"
 
 
 def _rule(plan: Plan, workspace: Workspace) -> str:
-    """What "allow for session" would allow, verbatim. No rule for what leaves the workspace or hides something."""
-    if plan.outside:
-        return ""
+    """What "allow for session" would allow, verbatim: this very command, edits in the workspace, this host."""
     if plan.risk == "shell":
-        return "" if hidden_characters(plan.command) else f"shell: {plan.command}"
+        return f"shell: {plan.command}"
     if plan.risk == "edit":
         return f"edit: {workspace.root}/**"
+    if plan.risk == "fetch":
+        host = session_host(plan.url)
+        return f"fetch: {host}" if host else ""
     return ""
-
-
-def hidden_characters(text: str) -> bool:
-    """Whether ``text`` holds characters nobody sees or takes for a space, that turn it around or drive a terminal."""
-    return any(unicodedata.category(c) in ("Cf", "Cc", "Cs", "Zl", "Zp", "Zs") and c not in " \n\t" for c in text)
 
 
 @dataclass(slots=True)

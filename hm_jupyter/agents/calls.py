@@ -10,12 +10,12 @@ import asyncio
 import sys
 import traceback
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .approvals import Decision, Verdict, judge, with_edits
 from .messages import Message, ToolCall
-from .tools import TOOLS
-from .tools.base import Context, Plan, Result, Tool, ToolError
+from .tools.base import Context, Plan, Result, Task, Tool, ToolError, secret_name
 
 if TYPE_CHECKING:
     from .loop import Host
@@ -31,7 +31,7 @@ class _Refused(Exception):
 
 async def run_call(call: ToolCall, host: Host, mode: str, approve: str) -> None:
     """Make ``call``; its result goes into the history. Only a cancellation gets out, once the result is written."""
-    tool = TOOLS.get(call.tool)
+    tool = host.tools.get(call.tool)
     summary = tool.summary(call.input) if tool else ""
     host.emit("tool_call", tool=call.tool, call_id=call.id, summary=summary, input=call.input)
     message = Message("", "tool", call_id=call.id)
@@ -39,7 +39,7 @@ async def run_call(call: ToolCall, host: Host, mode: str, approve: str) -> None:
         if call.error:
             raise ToolError(call.error)
         if tool is None:
-            raise ToolError(f"there is no tool {call.tool!r}; the tools are {', '.join(TOOLS)}")
+            raise ToolError(f"there is no tool {call.tool!r}; the tools are {', '.join(host.tools)}")
         result = await _make(call, tool, host, mode, approve, message)
     except _Refused as refusal:
         result = Result(str(refusal), True)
@@ -63,7 +63,7 @@ async def run_call(call: ToolCall, host: Host, mode: str, approve: str) -> None:
 def _finish(call: ToolCall, host: Host, result: Result, message: Message) -> None:
     message.id = host.session.new_entry()
     message.text, message.is_error, message.answer = result.text, result.is_error, result.answer
-    message.skipped_files = result.skipped_files
+    message.skipped_files, message.images = result.skipped_files, result.images
     fields: dict[str, object] = {}
     if result.changes is not None:
         fields["files"] = [c.to_json() for c in result.changes]
@@ -83,7 +83,10 @@ def _finish(call: ToolCall, host: Host, result: Result, message: Message) -> Non
 async def _make(call: ToolCall, tool: Tool, host: Host, mode: str, approve: str, message: Message) -> Result:
     session, workspace = host.session, host.session.workspace
     plan = tool.plan(call.input, workspace)
-    verdict = judge(plan, mode=mode, approve=approve, rules=session.rules, workspace=workspace)
+    verdict = judge(
+        plan, mode=host.modes.get(mode, mode), approve=approve, rules=session.rules, workspace=workspace,
+        guard=host.guard, tool=tool.name,
+    )  # fmt: skip
     if verdict.what == "refuse":
         raise _Refused(f"Refused: {verdict.reason}.")
     decision = await _decision(call, tool, plan, verdict, host)
@@ -104,8 +107,11 @@ async def _make(call: ToolCall, tool: Tool, host: Host, mode: str, approve: str,
             notes += [f"The user changed the new text of {name} before it was applied." for name in edited.changed]
         if decision.note:
             notes.append(f"The user says: {decision.note}")
-    result = await tool.run(plan, _context(call, host))
-    text = "\n".join([result.text, *notes]) if result.text else "\n".join(notes)
+    result = await tool.run(plan, _context(call, host, mode, approve))
+    fitting = host.room.fit(result.text, lambda whole: host.kept().keep(tool.name, whole))
+    if plan.risk in ("read", "edit") and (beside := host.nested.note(plan.paths, workspace)):
+        notes.append(beside)
+    text = "\n".join([fitting, *notes]) if fitting else "\n".join(notes)
     return replace(result, text=text, skipped_files=skipped)
 
 
@@ -157,7 +163,7 @@ def _tell(call: ToolCall, tool: Tool, plan: Plan, verdict: Verdict, decision: De
     host.emit("approval", call_id=call.id, tool=tool.name, allow=decision.allow, **fields)
 
 
-def _context(call: ToolCall, host: Host) -> Context:
+def _context(call: ToolCall, host: Host, mode: str, approve: str) -> Context:
     async def output(text: str) -> None:
         host.emit("tool_output", call_id=call.id, text=text)
         await host.drained()
@@ -169,4 +175,26 @@ def _context(call: ToolCall, host: Host) -> Context:
         host.emit("question", call_id=call.id, text=text, **fields)
         return await host.desk.reply(call.id)
 
-    return Context(host.session.workspace, output, ask)
+    def show_plan(items: list[dict[str, str]]) -> None:
+        host.emit("plan", items=items)
+
+    async def spawn(task: Task) -> Result:
+        if host.crew is None:
+            raise ToolError("a sub-agent has none below it; do it yourself")
+        return await host.crew.spawn(task, call.id)
+
+    def hidden(path: Path) -> bool:
+        return secret_name(path) or host.guard.denies_path(path, workspace)
+
+    def allowed(plan: Plan) -> bool:
+        verdict = judge(
+            plan, mode=host.modes.get(mode, mode), approve=approve, rules=host.session.rules, workspace=workspace,
+            guard=host.guard, tool=call.tool,
+        )  # fmt: skip
+        return verdict.what == "run"
+
+    workspace = host.session.workspace
+    return Context(
+        workspace, output, ask, show_plan, spawn, lambda name, text: host.kept().keep(name, text),
+        lambda id: host.kept().text(id), hidden, allowed,
+    )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..protocols import hm_wire as wire
 from . import saved
-from .approvals import MODES, Decision, EditedFile
+from .approvals import Decision, EditedFile
 from .images import NotAnImage, picture
 from .messages import Message
 from .providers import UnknownModel, make_model
@@ -75,6 +75,7 @@ def _prompt(agent: Agent, command: wire.HmPrompt) -> None:
 
 def _steer(agent: Agent, command: wire.HmSteer) -> None:
     agent.host.steers.append(_message(command))
+    agent.crew.poke()
 
 
 def _follow_up(agent: Agent, command: wire.HmFollowUp) -> None:
@@ -114,8 +115,9 @@ def _answer(agent: Agent, command: wire.HmAnswer) -> None:
 
 
 def _set_mode(agent: Agent, command: wire.HmSetMode) -> None:
-    if command.mode not in MODES:
-        raise Refusal(f"there is no mode {command.mode[:60]!r}; the modes are {', '.join(MODES)}")
+    known = agent.host.modes
+    if command.mode not in known:
+        raise Refusal(f"there is no mode {command.mode[:60]!r}; the modes are {', '.join(known)}")
     agent.session.mode = command.mode
     agent.session.set_changed()
 
@@ -165,6 +167,8 @@ def _fork(agent: Agent, command: wire.HmFork) -> dict[str, Any]:
         raise Refusal(f"this session has no entry {command.entry[:60]!r}; message_end names them") from None
     agent.session.journal.close()
     agent.session = agent.host.session = fork
+    if fork.journal.saved:  # else they stay: both are of this process alone
+        agent.host.outputs = None
     agent.announce()
     return fork.to_json(running=False, status="idle")
 

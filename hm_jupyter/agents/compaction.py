@@ -79,7 +79,7 @@ def parted(history: Sequence[Message], room: int) -> tuple[list[Message], list[M
         if history[at].role != "tool":
             cut = at
     older, newer = list(history[:cut]), list(history[cut:])
-    prompt = next((m for m in reversed(history) if m.role == "user" and m.delivery != "steer"), None)
+    prompt = next((m for m in reversed(history) if m.role == "user" and m.delivery not in ("steer", "agent")), None)
     if prompt is not None and prompt in older and tokens(size(prompt)) <= room:
         older.remove(prompt)
         newer.insert(0, prompt)

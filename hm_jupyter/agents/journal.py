@@ -10,12 +10,16 @@ import fcntl
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 TAIL = 64 * 1024
 """Bytes at the end of a file that are looked through for its newest summary."""
+
+PATIENCE = 0.3
+"""Seconds to wait for a file that somebody has: whoever lists the sessions has each one for an instant."""
 
 
 class Busy(Exception):
@@ -88,7 +92,7 @@ class Journal:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
         fd = os.open(self.path, flags, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(fd)
             repair(fd)
         except BlockingIOError:
             os.close(fd)
@@ -97,6 +101,18 @@ class Journal:
             os.close(fd)
             raise
         self._fd = fd
+
+
+def lock(fd: int) -> None:
+    """Have the file for oneself. Raises ``BlockingIOError``: somebody else has it."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
@@ -133,6 +149,7 @@ def peek(path: Path, wanted: str) -> tuple[dict[str, Any] | None, dict[str, Any]
     with open(path, "rb") as file:
         try:
             fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(file.fileno(), fcntl.LOCK_UN)
             busy = False
         except BlockingIOError:
             busy = True

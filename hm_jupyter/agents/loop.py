@@ -10,7 +10,7 @@ import asyncio
 import sys
 import traceback
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -18,10 +18,17 @@ from typing import Literal, Protocol
 from .approvals import Desk
 from .calls import run_call
 from .compaction import KEEP, compact, due
+from .guard.judge import Guard
+from .instructions import Nested
 from .messages import Message, ToolCall
+from .modes import Mode, modes
 from .providers import Call, CallStarted, ContextTooLong, Finished, Model, ModelError, Notice, Retrying, Text, Thinking
+from .room import Room
 from .session import Session
+from .subagents import Crew
 from .tools import TOOLS
+from .tools.base import Tool
+from .tools.outputs import Outputs
 
 SKIPPED = "Not run: the user sent a message before this call began. Read it, then decide anew."
 INTERRUPTED = "Stopped by the user."
@@ -35,7 +42,8 @@ class Emit(Protocol):
 
 @dataclass(slots=True)
 class Host:
-    """What a turn needs from the agent around it. ``drained`` waits while the reader of the events is slow."""
+    """What a turn needs from the agent around it. ``drained`` waits while the reader of the events is slow; ``outputs``
+    has the long outputs that were kept, ``room`` what more of them fits; ``crew`` are the sub-agents (None: of one)."""
 
     session: Session
     emit: Emit
@@ -43,6 +51,19 @@ class Host:
     desk: Desk = field(default_factory=Desk)
     steers: deque[Message] = field(default_factory=deque)
     follow_ups: deque[Message] = field(default_factory=deque)
+    guard: Guard = field(default_factory=Guard)
+    modes: dict[str, Mode] = field(default_factory=modes)
+    tools: Mapping[str, Tool] = field(default_factory=lambda: TOOLS)
+    outputs: Outputs | None = None
+    room: Room = field(default_factory=Room)
+    crew: Crew | None = None
+    nested: Nested = field(default_factory=Nested)
+
+    def kept(self) -> Outputs:
+        """The session's kept outputs."""
+        if self.outputs is None:
+            self.outputs = Outputs.of(self.session.journal.path, self.session.fork_of)
+        return self.outputs
 
 
 @dataclass(slots=True)
@@ -81,6 +102,9 @@ class Turn:
         self._task = asyncio.current_task()
         end: dict[str, str] = {}
         self._session.turn_began()
+        self._host.room = Room(lambda: self._settings.model.context_size)
+        if self._host.crew is not None:
+            self._host.crew.begin(self._settings)
         try:
             self._hear(self._prompt)
             if self._aborted:
@@ -95,6 +119,8 @@ class Turn:
             traceback.print_exc(file=sys.stderr)
             end = {"stop_reason": "error", "error": f"the agent failed: {type(error).__name__}: {error}"}
         self._close_calls("interrupted")
+        if self._host.crew is not None:
+            await self._host.crew.stop()
         if self._aborted:
             self._host.steers.clear()
             self._host.follow_ups.clear()
@@ -108,6 +134,9 @@ class Turn:
             if message.calls:
                 await self._batch(message.calls)
             heard = self._hear_steers()
+            while not message.calls and not heard and self._host.crew is not None and self._host.crew.at_work:
+                await self._host.crew.news()
+                heard = self._hear_steers()
             if not message.calls and not heard:
                 if not self._host.follow_ups:
                     return self._ending
@@ -116,7 +145,7 @@ class Turn:
                 text = f"stopped after {steps} steps, the most --max-steps allows; send a prompt to go on"
                 return {"stop_reason": "max_steps", "error": text}
 
-    # ---- messages of the person ----
+    # ---- messages of the person, and of sub-agents ----
 
     def _hear(self, message: Message) -> None:
         message.id = self._session.new_entry()
@@ -127,6 +156,9 @@ class Turn:
         heard = bool(self._host.steers)
         while self._host.steers:
             self._hear(self._host.steers.popleft())
+        for text in self._host.crew.answers() if self._host.crew is not None else ():
+            heard = True  # told as agent_end already
+            self._session.append(Message(self._session.new_entry(), "user", text, delivery="agent"))
         return heard
 
     # ---- one answer of the model ----
@@ -153,7 +185,7 @@ class Turn:
         try:
             step = self._settings.model.step(
                 self._session.history,
-                tools=list(TOOLS.values()),
+                tools=list(self._host.tools.values()),
                 effort=self._settings.effort,
                 system=self._settings.system,
             )
@@ -232,12 +264,12 @@ class Turn:
 
     def _close_calls(self, outcome: Literal["skipped", "interrupted"]) -> None:
         """Results for calls that were never begun, so that neither the model nor a reader waits for them."""
-        text = SKIPPED if outcome == "skipped" else INTERRUPTED
+        text, tools = SKIPPED if outcome == "skipped" else INTERRUPTED, self._host.tools
         for call in self._open:
             entry = self._session.new_entry()
             self._session.append(Message(entry, "tool", text, call_id=call.id, is_error=True, outcome=outcome))
             if outcome == "skipped":
-                summary = TOOLS[call.tool].summary(call.input) if call.tool in TOOLS else ""
+                summary = tools[call.tool].summary(call.input) if call.tool in tools else ""
                 head = {"tool": call.tool, "call_id": call.id}
                 self._host.emit("tool_call", **head, summary=summary, input=call.input)
                 self._host.emit("tool_result", **head, text=text, is_error=True, outcome=outcome, entry=entry)

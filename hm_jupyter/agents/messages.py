@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Role = Literal["user", "assistant", "tool", "summary"]
-Delivery = Literal["prompt", "steer", "follow_up"]
+Delivery = Literal["prompt", "steer", "follow_up", "agent"]
+"""How a user message came; ``agent``: it is a sub-agent's answer, no person wrote it."""
 
 
 @dataclass(slots=True)

@@ -11,14 +11,12 @@ import os
 from pathlib import Path
 
 from . import saved
-from .approvals import MODES
 from .config import Config, ConfigError, load_config
 from .journal import Busy, Journal, peek
+from .modes import DEFAULT_MODE, modes
 from .providers import UnknownModel, default_provider, make_model
 from .session import Session, new_session_id
 from .tools.workspace import Workspace
-
-DEFAULT_MODE = "ask"
 
 
 class BadFlags(ValueError):
@@ -33,8 +31,9 @@ def open_session(flags: argparse.Namespace) -> tuple[Session, Config]:
         config = load_config()
     except ConfigError as error:
         raise BadFlags(str(error)) from None
-    if flags.mode is not None and flags.mode not in MODES:
-        raise BadFlags(f"--mode: there is no mode {flags.mode!r}; the modes are {', '.join(MODES)}")
+    known = modes(config.modes)
+    if flags.mode is not None and flags.mode not in known:
+        raise BadFlags(f"--mode: there is no mode {flags.mode!r}; the modes are {', '.join(known)}")
     root = Path(flags.cwd or ".").resolve()
     try:
         id = (
@@ -43,7 +42,7 @@ def open_session(flags: argparse.Namespace) -> tuple[Session, Config]:
     except saved.NoSuchSession as error:
         raise BadFlags(f"--session: {error}") from None
     session = _resumed(id, flags) if id else _new(root, flags, config)
-    session.mode = flags.mode or session.mode
+    session.mode = flags.mode or (session.mode if session.mode in known else DEFAULT_MODE)
     if flags.provider or flags.model:
         same = not flags.provider or flags.provider == session.provider
         session.provider, session.model = (

@@ -12,14 +12,17 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from .approvals import MODES
+from . import instructions
 from .compaction import compact
 from .config import Config
+from .guard.judge import Guard
 from .loop import Host, Settings, Turn
 from .messages import Message
+from .modes import DEFAULT_MODE, mode_help, modes
 from .providers import UnknownModel, make_model, provider_named, provider_names
 from .session import Session, now
 from .stdio import LineReader, LineWriter
+from .subagents import Crew
 
 INTERRUPTED = 130
 """Exit code after SIGINT or SIGTERM."""
@@ -46,7 +49,11 @@ class Agent:
         self.session = options.session
         self._out = LineWriter(stdout, self._unheard)
         self._in = LineReader(stdin, self._line, self._input_ended)
-        self.host = Host(self.session, self.emit, self._out.drained)
+        self.host = Host(
+            self.session, self.emit, self._out.drained,
+            guard=Guard.load(self.session.workspace.root), modes=modes(options.config.modes),
+        )  # fmt: skip
+        self.crew = self.host.crew = Crew(self.host)
         self.turn: Turn | None = None
         self._task: asyncio.Task[None] | None = None
         self.compaction: asyncio.Task[None] | None = None
@@ -54,7 +61,13 @@ class Agent:
         self._ended = asyncio.Event()
         self._stop_now = asyncio.Event()
         self._told_lost = False
-        self._later: list[str] = []  # warnings that belong behind session_start
+        self._later: list[str] = []  # warnings that belong behind session_start, or into the turn
+        self._said: set[str] = set()
+        self._later += [*self.host.guard.problems, *self.host.guard.notes]
+        if lines := self.session.journal.unreadable:
+            self._later.append(
+                f"{lines} lines of the saved session cannot be read; they stay in {self.session.journal.path}"
+            )
 
     async def serve(self) -> int:
         """Run until the input ends or a signal comes; returns the exit code."""
@@ -66,8 +79,7 @@ class Agent:
         await self._out.flushed()  # what is slow to import comes once we are seen to be there
         from .commands import answer
 
-        for text in self._later:
-            self.emit("notice", level="warning", text=text)
+        self._warn()
         self._answer = answer
         self._in.start(loop)
         await self._ended.wait()
@@ -141,7 +153,8 @@ class Agent:
 
     def announce(self) -> None:
         s = self.session
-        fields: dict[str, Any] = {"modes": list(MODES), "mode_help": dict(MODES), "saved": s.journal.saved}
+        known = self.host.modes
+        fields: dict[str, Any] = {"modes": list(known), "mode_help": mode_help(known), "saved": s.journal.saved}
         try:
             fields |= {"models": provider_named(s.provider).models(), "providers": provider_names()}
             model = make_model(s.provider, s.model)
@@ -155,10 +168,24 @@ class Agent:
             fields["fork_of"] = s.fork_of
         if s.turns:
             fields["earlier"] = s.turns
+        found = instructions.find(s.workspace)
+        if found.files:
+            fields["instructions"] = found.names
+        self._note(found.problems)
         self.emit(
             "session_start", root=str(s.workspace.root), mode=s.mode, provider=s.provider, model=s.model,
             resumed=s.resumed, prompt="", title=s.title, **fields,
         )  # fmt: skip
+
+    def _note(self, problems: list[str]) -> None:
+        """To be told, once each."""
+        self._later += [p for p in problems if p not in self._said]
+        self._said.update(problems)
+
+    def _warn(self) -> None:
+        later, self._later = self._later, []
+        for text in later:
+            self.emit("notice", level="warning", text=text)
 
     def _line(self, line: bytes | None) -> None:
         self._answer(self, line)
@@ -190,9 +217,17 @@ class Agent:
             s.title = next((line.strip() for line in message.text.splitlines() if line.strip()), "pictures")[:60]
         settings = Settings(
             s.mode, model, s.effort, self.options.approve, self.options.max_steps,
-            compact_at=self.options.config.compact_at,
+            system=self._system(), compact_at=self.options.config.compact_at,
         )  # fmt: skip
         self.turn = Turn(self.host, settings, message)
+
+    def _system(self) -> str:
+        """What the model is told first; what of it cannot be read is said once."""
+        s = self.session
+        told = instructions.find(s.workspace)
+        self._note(told.problems)
+        mode = self.host.modes.get(s.mode) or self.host.modes[DEFAULT_MODE]
+        return instructions.system_prompt(s.workspace, mode, told.files)
 
     def go_on(self) -> None:
         """Start the turn that was made ready, if one was."""
@@ -200,6 +235,7 @@ class Agent:
             self._task = asyncio.ensure_future(self._run(self.turn))
 
     async def _run(self, turn: Turn) -> None:
+        self._warn()
         await turn.run()
         self.turn = self._task = None
 
@@ -215,7 +251,7 @@ class Agent:
             error = "stopped before it was done; the context is as it was"
         except UnknownModel as problem:
             error = str(problem)
-        s.summarise()
+        s.set_changed()
         self.compaction = None
         answer(error)
         if self.host.follow_ups:

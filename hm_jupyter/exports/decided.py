@@ -25,6 +25,8 @@ def decision(tool: ToolEntry) -> str:
             "agent": "The agent’s rules refused it" if d.rule else "The agent refused it",
         }[d.by]
         return (f"{out}: {quoted(d.note)}" if d.note.strip() else out + ".") + _chosen(d)
+    elif d.outcome == "chosen":
+        out = f"{_chosen(d).strip()} Whether that allows the call, only the agent knows."
     elif d.outcome == "withdrawn":
         out = "The agent withdrew its request before you decided."
     else:

@@ -172,6 +172,8 @@ def label(tool: ToolEntry) -> str:
         return "withdrawn by the agent"
     if decision is not None and decision.outcome == "interrupted":
         return "not decided"
+    if decision is not None and decision.outcome == "chosen" and tool.status == "pending":
+        return "answered"
     return _LABELS.get(tool.status, str(tool.status))
 
 

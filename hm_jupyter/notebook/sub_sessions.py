@@ -288,8 +288,10 @@ def _is_saved(sub: str, session: Session, wanted: str) -> None:
 
 def fork(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
     """``%hm fork``"""
-    made = registry.get(args.get("session", "")).fork(args.words[0] if args.words else "")
-    say(f"The session goes on as {made.get('session') or made.get('id') or 'a fork'}.")
+    where = args.words[0] if args.words else ""
+    made = registry.get(args.get("session", "")).fork(where)
+    after = f" after turn {where}" if where.isdigit() else ""
+    say(f"The session goes on{after} as {made.get('session') or made.get('id') or 'a fork'}.")
 
 
 def export(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:

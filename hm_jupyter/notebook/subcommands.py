@@ -134,9 +134,10 @@ _TABLE = (
         (_SESSION,), words=1, completes="saved",
     ),
     Subcommand(
-        "fork", "[ENTRY]", "go on as a copy of this session", "sub_sessions:fork", "sessions",
+        "fork", "[TURN]", "go on as a copy of this session", "sub_sessions:fork", "sessions",
         (_SESSION,), words=1,
-        details="From ENTRY, or from the latest message. The session as it was stays saved.",
+        details="After that turn of this session (its number; -1 is the latest), or from the latest message. What came "
+        "later is not in the copy; the session as it was stays saved (%hm sessions). An entry's id will do too (turn.entry).",
     ),
     Subcommand(
         "export", "[PATH]", "write the session to a file", "sub_sessions:export", "sessions",

@@ -14,6 +14,7 @@ from ..events import CommandAnswered
 from ..forms import checked
 from ..transcript import PendingQuestion
 from .checks import option_of
+from .forks import entry_of
 from .media import attachments, compose, image_list
 from .policy import ApprovePolicy, Policy, edits_of
 from .presence import front
@@ -139,9 +140,9 @@ class AsyncCalls:
         """``sessions``"""
         return list(((await self._asend(cmd.ListSessions(all=all))).data or {}).get("sessions", []))
 
-    async def afork(self, entry: str = "") -> dict[str, Any]:
+    async def afork(self, entry: str | int | Turn = "") -> dict[str, Any]:
         """``fork``"""
-        return dict((await self._asend(cmd.Fork(entry=entry))).data or {})
+        return dict((await self._asend(cmd.Fork(entry=entry_of(self.controller.transcript, entry)))).data or {})
 
     async def aagent_export(self, format: Any = None, path: str = "", all_branches: bool = False) -> dict[str, Any]:
         """``agent_export``"""

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import events as ev
 from ..protocols.base import HostCall
-from ..transcript import ToolEntry
+from ..transcript import CLOSED, ToolEntry
 from ..workspace.command import Command, joined
 from ..workspace.process import Ended
-from .state import CLOSED
 
 if TYPE_CHECKING:
     from .controller import Controller

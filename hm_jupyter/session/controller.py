@@ -370,7 +370,7 @@ class Controller:
             raise gone_error(self.transcript.state.agent, self._exit or Exit(), self.start_again)
         command = resolve(command, self.transcript)
         check(command, self.transcript, self.capabilities)
-        step = self.hosting.answer(command) or self.adapter.send(self.decider.for_wire(command))
+        step = self.hosting.answer(command) or self.adapter.send(self.decider.for_wire(command, via))
         waiter = self._waiters.add(command.id)
         self._sent(command, via, options)
         self._take(step)
@@ -384,6 +384,7 @@ class Controller:
             if isinstance(command, cmd.Prompt):
                 self._next_options = options or TurnOptions()
                 self._opening = command.id
+            self.decider.spoken()
             images = [ev.Image(i.data, i.mime) for i in command.images]
             text = command.shown if command.shown is not None else command.text
             self.feed(ev.MessageSent(command.id, text, command.type, images, list(command.attachments)))

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 log = logging.getLogger("hm_jupyter")
 
 NOBODY = "Nobody is here to decide: the notebook runs unattended. Do without it, or stop and say what you would need."
+NOTES = 5
+"""Notes a policy may send as messages before a person says something: each of them is a turn, in which it may deny again."""
+
+NOTED = (
+    "The policy's notes are kept with its denials from here on, and not sent to the agent: each would begin another turn, "
+    "and it was told already. Say it what to do instead."
+)
 NO_ANSWER = "Nobody is here to answer: the notebook runs unattended. Choose a safe default and say so, or stop."
 
 
@@ -39,6 +46,8 @@ class Decider:
         self.thinking: set[str] = set()
         """The requests a function of the person's is deciding just now: nobody else is to be asked meanwhile."""
         self._refused: set[str] = set()  # requests refused because nobody can be asked
+        self._noted: set[str] = set()  # notes of a policy's that were sent as messages since a person said something
+        self._hushed = False  # … and that no more are was said
         self._signatures: dict[str, tuple[Literal["you", "policy"], str, str]] = {}
 
     # ---- what waits, just now --------------------------------------------------------------------------------------
@@ -164,16 +173,42 @@ class Decider:
 
     # ---- signatures ------------------------------------------------------------------------------------------------
 
-    def for_wire(self, command: cmd.Command) -> cmd.Command:
+    def for_wire(self, command: cmd.Command, via: str) -> cmd.Command:
         """The command as the agent gets it. Where a note would go as a message of its own, with a turn of its own, our set
-        phrases are kept for the record: an agent that asks again would be answered with another turn, and so on."""
-        if not isinstance(command, cmd.Approve) or self._controller.capabilities.deny_note != "next_message":
-            return command
-        return command.model_copy(update={"note": ""}) if command.note in (NOBODY, REFUSES_ALL) else command
+        phrases are kept for the record, and so is what a policy has said before: an agent that asks again would be
+        answered with another turn, and so on for ever."""
+        if isinstance(command, cmd.Approve) and (self._set_phrase(command) or self._told_enough(command, via)):
+            return command.model_copy(update={"note": ""})
+        return command
+
+    def spoken(self) -> None:
+        """A person has said something: what follows is about that, and notes are worth sending again."""
+        self._noted.clear()
+        self._hushed = False
+
+    def _set_phrase(self, command: cmd.Approve) -> bool:
+        return self._is_message(command) and command.note in (NOBODY, REFUSES_ALL)
+
+    def _told_enough(self, command: cmd.Approve, via: str) -> bool:
+        """Is it one more note of a policy's that would do nothing but begin a turn?"""
+        if via != "policy" or not self._is_message(command):
+            return False
+        return command.note in self._noted or len(self._noted) >= NOTES
+
+    def _is_message(self, command: cmd.Approve) -> bool:
+        """Would its note be sent as the next message?"""
+        return bool(command.note and not command.allow and self._controller.capabilities.deny_note == "next_message")
 
     def sent(self, command: cmd.Approve | cmd.Answer, via: str) -> None:
         """A decision goes out: remember who made it, and what was said to it."""
         note = command.note if isinstance(command, cmd.Approve) else ""
+        if isinstance(command, cmd.Approve) and not self._set_phrase(command):
+            if self._told_enough(command, via):
+                if not self._hushed:
+                    self._hushed = True
+                    self._controller.feed(ev.NoticeRaised(NOTED, "info"))
+            elif via == "policy" and self._is_message(command):
+                self._noted.add(note)
         self._signatures[command.request_id] = ("policy" if via == "policy" else "you", via, note)
 
     def signed(self, event: ev.ApprovalResolved | ev.QuestionResolved) -> Any:

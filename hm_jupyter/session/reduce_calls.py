@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import events as ev
 from ..transcript import (
+    CLOSED,
     Append,
     Decision,
     Op,
@@ -20,7 +21,7 @@ from ..transcript import (
     ToolEntry,
     Transcript,
 )
-from .state import CLOSED, call_entry, new_entry_id, pending_request, running_turn, status_of, without
+from .state import call_entry, new_entry_id, pending_request, running_turn, status_of, without
 
 
 def tool_updated(t: Transcript, e: ev.ToolCallUpdated, now: float) -> list[Op]:
@@ -116,7 +117,7 @@ def approval_resolved(t: Transcript, e: ev.ApprovalResolved, now: float) -> list
         if known.status not in CLOSED:
             if e.outcome == "allowed":
                 changes |= {"status": "running", "started": now}
-            else:
+            elif e.outcome != "chosen":  # what becomes of it then, the agent will tell
                 changes |= {"status": "denied" if e.outcome == "denied" else "interrupted", "ended": now}
         ops.append(Put(replace(known, **changes)))
     if request is not None:

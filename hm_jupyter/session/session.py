@@ -22,6 +22,7 @@ from ..transcript import Pending, SessionState, Transcript
 from .agent_calls import AgentCalls
 from .async_calls import AsyncCalls
 from .controller import Controller
+from .forks import entry_of
 from .policy import ApprovePolicy
 from .presence import front
 from .runtime import Runtime, follow
@@ -244,9 +245,13 @@ class Session(AsyncCalls, AgentCalls):
         """The agent's saved sessions of this workspace, or of ``all``, newest first."""
         return list((self._send(cmd.ListSessions(all=all)).data or {}).get("sessions", []))
 
-    def fork(self, entry: str = "") -> dict[str, Any]:
-        """Go on in a copy of the session, from ``entry`` or the latest message. Only between turns."""
-        return dict(self._send(cmd.Fork(entry=entry)).data or {})
+    def fork(self, entry: str | int | Turn = "") -> dict[str, Any]:
+        """Go on in a copy of the session, from ``entry`` or the latest message. Only between turns.
+
+        ``entry``: a turn, its number (-1: the latest), or what the agent calls a message (``turn.entry``). What came after
+        it is not in the copy, and stays in the session as it was. Raises ``UsageError`` where there is no such turn.
+        """
+        return dict(self._send(cmd.Fork(entry=entry_of(self.transcript, entry))).data or {})
 
     def agent_export(self, format: Any = None, path: str = "", all_branches: bool = False) -> dict[str, Any]:
         """Have the *agent* write its session to a file; its answer holds ``path`` and ``redacted``."""

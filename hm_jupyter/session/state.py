@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..transcript import (
+    CLOSED,
     CompactionEntry,
     Decision,
     Entry,
@@ -24,8 +25,6 @@ from ..transcript import (
     TurnEntry,
     UserEntry,
 )
-
-CLOSED = frozenset({"completed", "failed", "denied", "skipped", "interrupted"})
 
 
 def running_turn(t: Transcript) -> TurnEntry | None:
@@ -104,7 +103,7 @@ def closing(t: Transcript, *, interrupted: bool, now: float) -> list[Op]:
     """
     ops: list[Op] = []
     waiting = {p.call_id for p in t.state.pending if isinstance(p, PendingApproval)}
-    for entry in t.entries.values():
+    for entry in t.open():
         closed = _closed(entry, interrupted=interrupted, now=now, undecided=getattr(entry, "call_id", "") in waiting)
         if closed is not None:
             ops.append(Put(closed))

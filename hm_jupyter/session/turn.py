@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import AgentError, AgentGone, ApprovalRequired
 from ..events import Event, FileDiff, Usage
 from ..transcript import Entry, MessageEntry, ToolEntry, Transcript, TurnEntry, to_json
+from .forks import fork_point
 from .journal import Journal, Record
 from .policy import Policy
 
@@ -77,6 +78,11 @@ class Turn:
     def entries(self) -> list[Entry]:
         """The transcript entries of this turn, in order."""
         return self._transcript.of_turn(self.number)
+
+    @property
+    def entry(self) -> str:
+        """Where a session is forked to go on after this turn (``s.fork(turn)``); "" where the agent names no entries."""
+        return fork_point(self._transcript, self.number)
 
     @property
     def text(self) -> str:

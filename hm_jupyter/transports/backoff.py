@@ -29,6 +29,8 @@ class Patience:
     """Between two comments of a quiet event stream (ACP reference 10). Three missed: the stream is opened anew."""
     taken: float = 2.0
     """A POST whose body was written and which is not answered after this lets the next message go."""
+    unanswered: float = 300.0
+    """A request's POST that is not answered after this, while nothing of its session came, counts as unanswered."""
     stream: float = 5.0
     """How long a message waits for the stream its answer will come on."""
     connect: float = 10.0

@@ -221,9 +221,13 @@ class HttpTransport(Transport):
     def arrived(self, session: str, items: list[Received]) -> None:
         """Note what the transport itself must know of it, and pass it on."""
         late: list[int] = []
+        if items:
+            self._posts.heard(session)
         for at, item in enumerate(items):
             if isinstance(item, Message) and isinstance(item.value, dict):
                 value = item.value
+                if (told_of := session_of(value)) and told_of != session:
+                    self._posts.heard(told_of)
                 if "id" not in value:
                     if not session and (named := session_of(value)) and named not in self._streams:
                         self._want(named)
@@ -240,6 +244,8 @@ class HttpTransport(Transport):
     def _answered(self, session: str, value: dict[str, Any]) -> Stream | None:
         """An answer to a request of ours. If it overtook what is on its session's own stream, that stream."""
         found = self._routes.answered(value)
+        if found.session != session:
+            self._posts.heard(found.session)
         if found.brings:
             self._want(found.brings)
         if found.method in ("session/close", "session/delete") and "error" not in value:

@@ -5,14 +5,20 @@ Knows how a server may answer a POST (ACP reference 10), not what the messages m
 Order: a message goes when the one before it in its lane (its session, or the connection) was answered, or was written
 and not answered for ``Patience.taken`` seconds: some servers answer a prompt's POST only at the end of the turn, and a
 cancel must not wait for that. Our answers to the agent's requests wait for nobody.
+
+A request whose POST is not answered for ``Patience.unanswered`` seconds, while nothing of its session comes either, counts
+as unanswered: whoever waits for it is told so. What is refused to one request ends that request; whether the connection
+still lives is for its streams to say.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from typing import Any, Protocol
 
+import anyio
 import httpx
 from pydantic_core import from_json
 
@@ -26,6 +32,14 @@ from .web import Web, read_some
 
 TRIES = 5
 """Of a message that may be sent again. A request that may have arrived never is."""
+
+AUTH_REQUIRED = -32000
+"""ACP's error code for "sign in first"."""
+
+SILENT = (
+    "{place} has not confirmed {what} within {minutes:.3g} minutes, and nothing came from the agent. It may have got it, so "
+    "it is not sent again. %hm resume shows what the agent knows of it."
+)
 
 
 class Desk(Protocol):
@@ -44,6 +58,10 @@ class Desk(Protocol):
     def wall_clock(self) -> float: ...
 
 
+class _Unanswered(Exception):
+    """A request's POST has waited too long."""
+
+
 class Posts:
     """The lanes of one connection. Start each task it asks for with ``spawn`` (which ends them with the connection)."""
 
@@ -53,6 +71,7 @@ class Posts:
         self._spawn = spawn
         self._lanes: dict[str, deque[Post]] = {}
         self._busy: set[Post] = set()
+        self._silent: dict[Post, anyio.CancelScope] = {}  # requests on the way, of whose session nothing has come since
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -68,6 +87,11 @@ class Posts:
             self._lanes[post.lane] = lane = deque()
             self._spawn(self._run(post.lane, lane))
         lane.append(post)
+
+    def heard(self, session: str) -> None:
+        """Something of a session came: the server has what was sent to it, and may answer a POST as late as it likes."""
+        for post in [post for post in self._silent if post.session == session]:
+            self._silent.pop(post).deadline = math.inf
 
     async def idle(self) -> None:
         """Wait until everything was sent (a request: written; its POST may be answered late)."""
@@ -119,8 +143,12 @@ class Posts:
                 if post.kind == "request":
                     await desk.linked()  # if the connection is gone too, that is told instead
                     return self._failed(post, f"{reason}, and it is not known whether the agent got this. Look first.")
+            except _Unanswered:
+                minutes = desk.patience.unanswered / 60
+                told = SILENT.format(place=endpoint.place, what=post.method or "a request", minutes=minutes)
+                return self._failed(post, told)
             except TransportError as error:  # a redirect to elsewhere
-                return desk.fail(str(error))
+                return self._failed(post, str(error)) if post.kind == "request" else desk.fail(str(error))
             else:
                 text = endpoint.scrub(body[:2000].decode("utf-8", "replace"))
                 reason = f"{endpoint.host}: {status_words(status)} ({status}{': ' + text if text else ''})"
@@ -130,6 +158,8 @@ class Posts:
                 if status == 401 and endpoint.renews and not renewed:
                     renewed = True
                     continue
+                if status in (401, 403, 407) and post.kind == "request":
+                    return self._failed(post, f"{reason}. {AUTH_HINT}", status)
                 if status in (401, 403, 407):
                     return desk.fail(f"{endpoint.place}: {status_words(status)} ({status}). {AUTH_HINT}")
                 if status in (404, 410):
@@ -148,6 +178,17 @@ class Posts:
             await asyncio.sleep(backoff.delay(wait))
 
     async def _post(self, post: Post, written: asyncio.Event | None) -> tuple[int, httpx.Headers, bytes]:
+        if post.kind != "request":
+            return await self._exchange(post, written)
+        with anyio.move_on_after(self._desk.patience.unanswered) as scope:
+            self._silent[post] = scope
+            try:
+                return await self._exchange(post, written)
+            finally:
+                self._silent.pop(post, None)
+        raise _Unanswered
+
+    async def _exchange(self, post: Post, written: asyncio.Event | None) -> tuple[int, httpx.Headers, bytes]:
         async def trace(event: str, _info: Any) -> None:
             if written is not None and event.endswith("send_request_body.complete"):
                 written.set()
@@ -179,7 +220,8 @@ class Posts:
     def _failed(self, post: Post, reason: str, status: int | None = None) -> None:
         """Say so: to whoever waits for the answer to a request, else as something that went wrong."""
         if post.kind == "request":
-            error = {"code": -32603, "message": reason, "data": {"status": status} if status else None}
+            code = AUTH_REQUIRED if status == 401 else -32603
+            error = {"code": code, "message": reason, "data": {"status": status} if status else None}
             self._desk.arrived(post.session, [Message({"jsonrpc": "2.0", "id": post.id, "error": error})])
         else:
             what = post.method or "our answer to one of its requests"

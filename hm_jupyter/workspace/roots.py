@@ -1,25 +1,18 @@
 """Where an agent may reach on our side: the workspace's folders. What a path really means, with every link resolved.
 
-Decides nothing but inside or outside, and whether a name looks like that of a secret. Opens nothing.
+Decides nothing but inside or outside (what a name says of its file: ``credentials``). Opens nothing.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..credentials import guarded, secret
 from .refused import Refused
 
-_SECRET_FILE = re.compile(
-    r"\.env(\..+)?|\.envrc|id_(rsa|dsa|ecdsa|ed25519)(_sk)?|.+\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)"
-    r"|[._]netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials|\.htpasswd|\.vault-token|\.my\.cnf|\.boto"
-    r"|credentials(\.json|\.toml|\.ya?ml)?|secrets?\.(json|toml|ya?ml|env)|service[-_]account.*\.json",
-    re.IGNORECASE,
-)
-_HARMLESS = re.compile(r"\.env\.(example|sample|template|dist|defaults?)", re.IGNORECASE)
-_SECRET_FOLDERS = {".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker", "gcloud", ".password-store"}
+__all__ = ["Roots", "guarded", "secret"]
 
 
 class Roots:
@@ -60,17 +53,3 @@ class Roots:
         if self.folders and self.folders[0] in path.parents:
             return path.relative_to(self.folders[0]).as_posix()
         return str(path)
-
-
-def secret(path: str | Path) -> bool:
-    """Whether a file of that name mostly holds credentials (a dotenv, a private key, an account of a tool)."""
-    path = Path(path)
-    if any(part.lower() in _SECRET_FOLDERS for part in path.parts[:-1]):
-        return True
-    return bool(_SECRET_FILE.fullmatch(path.name)) and not _HARMLESS.fullmatch(path.name)
-
-
-def guarded(path: str | Path) -> bool:
-    """Whether what is in a file of that name is mostly secret, or run by other programs (hooks, in ``.git``): no rule for
-    edits in general allows to write it."""
-    return secret(path) or any(part.casefold() == ".git" for part in Path(path).parts)

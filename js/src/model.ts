@@ -36,7 +36,7 @@ export interface UserEntry extends Base {
 export interface MessageEntry extends Base { kind: "message"; text: string; open: boolean; interrupted: boolean; images: Image[] }
 export interface ThoughtEntry extends Base { kind: "thought"; text: string; open: boolean; started: number; ended: number | null }
 export interface Decision {
-  outcome: "allowed" | "denied" | "withdrawn" | "interrupted"; by: By; via: string; note: string; for_session: boolean;
+  outcome: "allowed" | "denied" | "chosen" | "withdrawn" | "interrupted"; by: By; via: string; note: string; for_session: boolean;
   rule: string; files: string[] | null; edited: string[] | null; option: string;
   deny_note?: NoteWay;
 }

@@ -188,7 +188,7 @@ export class ToolRow implements EntryView {
     if (this.stop && !this.stopping) this.stop.off(this.ctx.cut);
     const { started, ended, status, decision } = this.entry;
     const running = status === "running";
-    const never = status === "denied" || status === "skipped" || status === "pending" || (decision && decision.outcome !== "allowed");
+    const never = status === "denied" || status === "skipped" || status === "pending" || (decision && !/^(?:allowed|chosen)$/.test(decision.outcome));
     say(this.time, never || started === null || (!running && ended === null) ? ""
       : ended !== null ? took(ended - started) : clock(this.ctx.store.now() - started));
     this.time.hidden = !this.time.textContent;

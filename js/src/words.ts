@@ -53,6 +53,7 @@ export function decided(decision: Decision, elsewhere: boolean, planned: number)
   const { outcome, by, via, for_session: session, files, option } = decision;
   if (outcome === "withdrawn") return "withdrawn by the agent";
   if (outcome === "interrupted") return "not decided";
+  if (outcome === "chosen") return `chosen: “${short(option, 60)}”`;
   const word = outcome === "allowed" ? "allowed" : "denied";
   const some = outcome === "allowed" && files && planned && files.length < planned ? ` ${files.length} of ${planned}` : "";
   if (by === "policy") return `${word}${some} by ${decision.rule ? "rule" : "policy"}`;
@@ -79,12 +80,12 @@ export function decidedSentence(entry: ToolEntry, noteLater: boolean): { lead: s
   }
   if (d.edited?.length) parts.push(`You edited ${d.edited.join(", ")}.`);
   if (d.rule && d.outcome === "allowed") parts.push(d.by === "you" ? `You allowed it for this session: ${d.rule}.` : `Allowed by the rule ${d.rule}.`);
-  if (d.option && (d.outcome === "allowed" || d.outcome === "denied")) parts.push(`${d.by === "agent" ? "It was chosen" : `${who} chose`}: “${short(d.option, 200)}”.`);
+  if (d.option && /^(?:allowed|denied|chosen)$/.test(d.outcome)) parts.push(`${d.by === "agent" ? "It was chosen" : `${who} chose`}: “${short(d.option, 200)}”.`);
   if (!parts.length && !d.note) return null;
   const lead = parts.length ? parts.join(" ") : `${who} ${d.outcome === "denied" ? "denied" : d.outcome} it`;
   return {
     lead: d.note ? (parts.length ? `${lead} Your note: ` : `${lead}: `) : lead,
     note: d.note,
-    tail: d.note && d.outcome === "denied" && noteLater ? " It is sent as the next message: this agent reads no note with a decision." : "",
+    tail: d.note && /^(?:denied|chosen)$/.test(d.outcome) && noteLater ? " It is sent as the next message: this agent reads no note with a decision." : "",
   };
 }

@@ -218,7 +218,7 @@ def test_an_effort_is_sent_in_the_providers_words(server, api):
     plain, low, most = ({k: v for k, v in a.body.items() if k != "messages"} for a in server.asked)
     assert plain != low != most
     if api == "openai":
-        assert (low["reasoning_effort"], most["reasoning_effort"]) == ("low", "max")
+        assert (low["reasoning_effort"], most["reasoning_effort"]) in (("low", "max"), ("low", "xhigh"))  # by version
 
 
 def test_thinking_can_be_turned_off(server):
@@ -350,7 +350,8 @@ def test_stopping_closes_the_connection_at_once(server, api):
                     heard.set()
 
         task = asyncio.ensure_future(listen())
-        await heard.wait()
+        await asyncio.wait([task, asyncio.ensure_future(heard.wait())], return_when=asyncio.FIRST_COMPLETED)
+        assert not task.done(), task.result()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

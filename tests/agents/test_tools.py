@@ -99,7 +99,7 @@ async def test_a_part_of_a_file_can_be_read(run, tmp_path):
     (tmp_path / "a.txt").write_bytes(b"1\r\n2\r\n3\n4")
     assert (await run("read_file", path="a.txt")).text == "1\r\n2\r\n3\n4"
     assert (await run("read_file", path="a.txt", first=2, last=3)).text == "2\r\n3\n"
-    assert (await run("read_file", path="a.txt", first=9)).text == ""
+    assert (await run("read_file", path="a.txt", first=9)).text == "[it has 4 lines]"
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,14 @@ async def test_an_edit_that_does_not_fit_says_what_to_try(run, tmp_path, old, sa
         await run("edit_file", path="a.py", old=old, new="y")
 
 
-async def test_an_edit_with_the_wrong_line_ends_says_so(run, tmp_path):
+async def test_an_edit_in_plain_line_breaks_fits_a_file_whose_lines_end_in_cr_lf(run, tmp_path):
     (tmp_path / "a.txt").write_bytes(b"a\r\nb\r\n")
+    await run("edit_file", path="a.txt", old="a\nb", new="y\nz\n")
+    assert (tmp_path / "a.txt").read_bytes() == b"y\r\nz\r\n\r\n"
+
+
+async def test_an_edit_of_a_file_with_both_kinds_of_line_ends_says_so(run, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"a\r\nb\n")
     with pytest.raises(ToolError, match="CR LF"):
         await run("edit_file", path="a.txt", old="a\nb", new="y")
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hm_jupyter import events as ev
+from hm_jupyter.session import state
 from hm_jupyter.session.reducer import reduce
 from hm_jupyter.session.state import pending_request
 from hm_jupyter.transcript import (
@@ -337,3 +338,16 @@ def test_a_call_that_was_refused_stays_so_whatever_the_agent_tells_of_it():
     told = [ev.ToolCallUpdated("c1", status=status) for status in ("running", "failed")]
     t = play(STARTED, PROMPT, asked, ev.ApprovalResolved("p1", "denied", "you"), *told)
     assert only(t, ToolEntry).status == "denied"
+
+
+def test_what_a_turns_end_closes_is_found_at_once_however_long_the_session(monkeypatch):
+    looked = []
+    real = state._closed
+    monkeypatch.setattr(state, "_closed", lambda entry, **more: looked.append(entry.id) or real(entry, **more))
+    t = Transcript()
+    for n in range(300):
+        for event in (ev.TurnStarted(), ev.ToolCallUpdated(f"c{n}", "shell", status="running"), ev.TurnEnded()):
+            for op in reduce(t, event, 1.0):
+                t.apply(op)
+    assert len(looked) == 300
+    assert t.open() == []

@@ -182,3 +182,27 @@ def test_retry_after_is_seconds_or_a_date_and_anything_else_is_nothing(
     value: str | None, seconds: float | None
 ) -> None:
     assert retry_after(value, now=60.0) == seconds
+
+
+@pytest.mark.parametrize("method", ["session/prompt", "session/load", "session/set_mode"])
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply(401, b"expired"), "(401: expired). Pass headers="),
+        (Reply(403, b"not this model"), "(403: not this model). Pass headers="),
+        (Reply(407), "(407). Pass headers="),
+        (Reply(307, b"", {"Location": "http://127.0.0.2:1/acp"}), "another server"),
+    ],
+)
+async def test_what_is_refused_to_one_request_ends_that_request_alone(method: str, reply: Reply, words: str) -> None:
+    async with AcpServer() as server:
+        async with open_to(server) as client:
+            await client.begin()
+            server.on = posts(reply)
+            error = (await client.ask(method, {"sessionId": "s1"}))["error"]
+            assert words in error["message"]
+            assert (error["code"] == -32000) == (reply.status == 401), "who is not known is asked to sign in"
+            assert len(server.posted(method)) == 1
+            server.on = posts(None)
+            assert "result" in await client.ask("session/prompt", {"sessionId": "s1"})
+        assert client.links == []

@@ -19,7 +19,8 @@ class View:
 
     def __init__(self, scenario: Scenario, history: Sequence[Message]) -> None:
         self._scenario = scenario
-        begin = max((i for i, m in enumerate(history) if m.role == "user" and m.delivery != "steer"), default=0)
+        prompts = (i for i, m in enumerate(history) if m.role == "user" and m.delivery not in ("steer", "agent"))
+        begin = max(prompts, default=0)
         self._since = list(history[begin:])
         self._prompt = history[begin] if history else Message("", "user")
         self._last = max((i for i, m in enumerate(self._since) if m.role == "assistant"), default=-1)

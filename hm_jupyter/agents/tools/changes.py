@@ -39,6 +39,17 @@ def read_text(path: Path, name: str) -> str | None:
     Raises:
         FileProblem: it is no regular file (a pipe would block us, a device never end), too large, or no text.
     """
+    data = read_bytes(path, name)
+    if data is None:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FileProblem(f"{name} is not UTF-8 text") from None
+
+
+def read_bytes(path: Path, name: str) -> bytes | None:
+    """The whole content of a file; None when there is none. Raises :class:`FileProblem` as :func:`read_text`."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -52,13 +63,11 @@ def read_text(path: Path, name: str) -> str | None:
             data = _read(file, MAX_SIZE + 1)
         if len(data) > MAX_SIZE:
             raise FileProblem(f"{name} is larger than {MAX_SIZE // 2**20} MiB; look at it with a command")
-        return data.decode("utf-8")
+        return data
     except FileNotFoundError:
         return None
     except BlockingIOError:
         raise FileProblem(f"{name} is no regular file: it would have to be waited for") from None
-    except UnicodeDecodeError:
-        raise FileProblem(f"{name} is not UTF-8 text") from None
     except OSError as error:
         raise FileProblem(f"{name} cannot be read: {error.strerror or error}") from None
 

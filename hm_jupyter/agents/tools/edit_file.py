@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .base import Context, Plan, Result, Tool, ToolError, schema, text_field
+from .base import Context, Plan, Result, Tool, ToolError, flag_field, schema, text_field
 from .changes import Change
 from .files import current, edit_plan, locate, make_changes
 from .workspace import Workspace
@@ -13,15 +13,22 @@ from .workspace import Workspace
 _HINT = 500
 """Longest line a hint is looked for, in characters: comparing takes time by the square of it."""
 
-_ONE = {"path": {"type": "string"}, "old": {"type": "string"}, "new": {"type": "string"}}
+_ONE = {
+    "path": {"type": "string"},
+    "old": {"type": "string", "description": "the passage as it is in the file, enough of it to occur once"},
+    "new": {"type": "string", "description": "what is to stand there"},
+    "replace_all": {"type": "boolean", "description": "replace it wherever it occurs"},
+}
 
 
 class EditFile(Tool):
     name = "edit_file"
     category = "edit"
     description = (
-        "Replace passages of files. Each edit's old text must occur exactly once in its file, white space included;"
-        " an empty old text creates the file. Give edits for several changes in one call, or path, old and new for one."
+        "Replace passages of files. Each edit's old text must occur exactly once in its file, white space included"
+        " (or set replace_all); an empty old text creates the file. Give path, old and new for one change, or edits for"
+        " several in one call, of one file or of more; they are made one after the other. Read a file before you edit"
+        " it. In a file whose lines end in CR LF, write plain line breaks: they are turned into what it has."
     )
     schema = schema([], **_ONE, edits={"type": "array", "items": {"type": "object", "properties": _ONE}})
 
@@ -39,7 +46,7 @@ class EditFile(Tool):
                 existing = True
             old, new = text_field(edit, "old", ""), text_field(edit, "new")
             try:
-                change.new = _replaced(change.new, old, new, name) if existing else _created(old, new, name)
+                change.new = self._replaced(change.new, old, new, name, edit) if existing else _created(old, new, name)
             except ToolError:
                 if workspace.inside(path):
                     raise
@@ -47,6 +54,12 @@ class EditFile(Tool):
                 raise ToolError(f"that edit does not fit {name}, outside the workspace; read it first") from None
             changes[path] = change
         return edit_plan(input, list(changes.values()), workspace)
+
+    @staticmethod
+    def _replaced(text: str, old: str, new: str, name: str, edit: dict[str, Any]) -> str:
+        if "\r\n" in text and "\r" not in old + new and text.count("\n") == text.count("\r\n"):
+            old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+        return _replaced(text, old, new, name, everywhere=flag_field(edit, "replace_all"))
 
     async def run(self, plan: Plan, context: Context) -> Result:
         return await make_changes(plan, context)
@@ -73,11 +86,13 @@ def _created(old: str, new: str, name: str) -> str:
     return new
 
 
-def _replaced(text: str, old: str, new: str, name: str) -> str:
+def _replaced(text: str, old: str, new: str, name: str, *, everywhere: bool) -> str:
     if not old:
         raise ToolError(f"{name} exists: give the old text to replace, or use write_file to replace all of it")
+    if old == new:
+        raise ToolError(f"old and new are the same for {name}: nothing would change")
     count = text.count(old)
-    if count == 1:
+    if count == 1 or (everywhere and count):
         return text.replace(old, new)
     if count == 0:
         raise ToolError(f"that old text does not occur in {name}.{_closest(text, old)}")
@@ -85,14 +100,15 @@ def _replaced(text: str, old: str, new: str, name: str) -> str:
     at = -1
     while (at := text.find(old, at + 1)) >= 0 and len(starts) < 5:
         starts.append(str(text.count("\n", 0, at) + 1))
+    more = ", …" if count > len(starts) else ""
     raise ToolError(
-        f"that old text occurs {count} times in {name} (lines {', '.join(starts)}); add lines around it"
-        " so that it occurs once"
+        f"that old text occurs {count} times in {name} (lines {', '.join(starts)}{more}); add lines around it"
+        " so that it occurs once, or set replace_all"
     )
 
 
 def _closest(text: str, old: str) -> str:
-    """A hint: the lines most like the first line of what was looked for."""
+    """A hint: where the passage is but for its white space, else the line most like the first one looked for."""
     import difflib  # only on this path: it is slow to import
 
     first = next((line for line in old.splitlines() if line.strip()), "")
@@ -100,7 +116,9 @@ def _closest(text: str, old: str) -> str:
     if not first or not lines:
         return " Read it again."
     if old.replace("\r\n", "\n") in text.replace("\r\n", "\n"):
-        return " Its lines end in CR LF: write them so."
+        return " Some of its lines end in CR LF and some do not: write_file can give it one kind."
+    if spaced := _but_for_white_space(lines, old):
+        return spaced
     if len(first) > _HINT:
         return " Read it again."
     best = difflib.get_close_matches(first, [li for li in lines[:5000] if len(li) <= 2 * _HINT], n=1, cutoff=0.5)
@@ -108,3 +126,19 @@ def _closest(text: str, old: str) -> str:
         return " Nothing is like it; read the file again."
     number = lines.index(best[0]) + 1
     return f" The closest is line {number}:\n{best[0]}\nTake the text from there, white space included."
+
+
+def _but_for_white_space(lines: list[str], old: str) -> str:
+    """Where the passage stands with other white space at the begin or end of its lines ("": nowhere)."""
+    wanted = [line.strip() for line in old.strip("\n").splitlines()]
+    if not any(wanted) or len(wanted) > 400:
+        return ""
+    bare = [line.strip() for line in lines[:200_000]]
+    for at, line in enumerate(bare):
+        if line == wanted[0] and bare[at : at + len(wanted)] == wanted:
+            there = lines[at : at + len(wanted)]
+            end_only = [li.rstrip() for li in there] == [li.rstrip() for li in old.strip("\n").splitlines()]
+            what = "white space at the end of lines" if end_only else "its indentation or other white space"
+            passage = "\n".join(there)[:4000]
+            return f" It does at line {at + 1} but for {what}. Take it from here:\n{passage}"
+    return ""

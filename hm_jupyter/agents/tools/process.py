@@ -10,6 +10,7 @@ import asyncio
 import codecs
 import contextlib
 import os
+import secrets
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable
@@ -20,22 +21,33 @@ from .lifeline import LIFELINE
 _GRACE = 0.5
 """Seconds between asking a group to end and ending it."""
 
+_running: dict[int, str] = {}
+"""What runs now: sub-agents have commands of their own."""
+
 
 class Process:
-    """One running command; its stdout and stderr are one stream."""
+    """One running command: a shell's line, or a program with its arguments. Unless ``quiet`` (then nobody reads its
+    errors) its stdout and stderr are one stream. ``mark`` tells what gets away from it from what others left."""
 
-    def __init__(self, command: str, cwd: str, env: dict[str, str]) -> None:
+    def __init__(self, command: str | list[str], cwd: str, env: dict[str, str], *, quiet: bool = False) -> None:
         strays.adopt()
+        self.mark = secrets.token_hex(8)
         self._popen = subprocess.Popen(
-            ["/bin/sh", "-c", command],
+            ["/bin/sh", "-c", command] if isinstance(command, str) else command,
             cwd=cwd,
-            env=env,
+            env={**env, strays.VARIABLE: self.mark},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.DEVNULL if quiet else subprocess.STDOUT,
             start_new_session=True,
         )
         LIFELINE.watch(self._popen.pid)
+        _running[self._popen.pid] = self.mark
+
+    def _others(self) -> tuple[set[int], set[str]]:
+        """What runs besides: its processes, and the marks of what got away from these."""
+        others = {pid: mark for pid, mark in _running.items() if pid != self._popen.pid}
+        return LIFELINE.pids | set(others), set(others.values())
 
     @property
     def code(self) -> int:
@@ -79,21 +91,23 @@ class Process:
         Called when the command itself has ended.
         """
         left = self._signal(signal.SIGKILL)
-        return strays.end(LIFELINE.pids) or left
+        return strays.end(*self._others()) or left
 
     async def end(self) -> None:
         """Ask all of it to end, then end it."""
         self._signal(signal.SIGTERM)
-        strays.ask({*LIFELINE.pids, self._popen.pid})
+        keep, marks = self._others()
+        strays.ask({*keep, self._popen.pid}, marks)
         with contextlib.suppress(asyncio.TimeoutError):  # 3.10: not the builtin TimeoutError
             await asyncio.wait_for(self.exited(), _GRACE)
         self._signal(signal.SIGKILL)
         await self.exited()
-        strays.end(LIFELINE.pids)
+        strays.end(*self._others())
 
     def close(self) -> None:
         """Forget it. Its group is gone by now."""
         LIFELINE.forget(self._popen.pid)
+        _running.pop(self._popen.pid, None)
         if self._popen.stdout is not None:
             self._popen.stdout.close()
 

@@ -16,14 +16,15 @@ from typing import Any
 
 from .base import Context, Plan, Result, Tool, ToolError, number_field, schema, text_field
 from .lifeline import LIFELINE
+from .outputs import LONGEST
+from .plain import HEAD, TAIL, looks_binary, plain, shortened
 from .process import Process
 from .workspace import Workspace
 
 DEFAULT_TIMEOUT = 120.0
 """Seconds a command gets unless it asks for more."""
 
-MODEL_HEAD, MODEL_TAIL = 16_000, 8_000
-"""Characters of a long output that the model gets: so many from its beginning and its end."""
+MODEL_HEAD, MODEL_TAIL = HEAD, TAIL
 
 STREAM_LIMIT = 1_000_000
 """Characters of output that are streamed to the person."""
@@ -34,8 +35,13 @@ _shim: str | None = None
 class Shell(Tool):
     name = "shell"
     category = "shell"
-    description = f"Run a shell command in the workspace. timeout is in seconds (default {DEFAULT_TIMEOUT:.0f})."
-    schema = schema(["command"], command={"type": "string"}, timeout={"type": "number"})
+    description = (
+        "Run a command with /bin/sh in the workspace's folder; each call is a shell of its own. It has no input and no"
+        " terminal, and what it leaves in the background is stopped when it ends. You get its output (stdout and stderr"
+        " as they came) and its exit code; of a long one the beginning and the end, with how to see the rest."
+        f" timeout is in seconds (default {DEFAULT_TIMEOUT:.0f}, at most 3600)."
+    )
+    schema = schema(["command"], command={"type": "string"}, timeout={"type": "number", "description": "seconds"})
 
     def plan(self, input: dict[str, Any], workspace: Workspace) -> Plan:
         command = text_field(input, "command")
@@ -96,28 +102,35 @@ def _result(text: str, code: int, timed_out: float | None, left: bool) -> Result
 
 
 class _Output:
-    """Streams output up to a limit and keeps its beginning and end for the model."""
+    """Streams output up to a limit, and has what a model gets of it: its beginning and end, the whole being kept."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._head = ""
+        self._parts: list[str] = []
         self._tail = ""
         self._total = 0
 
     async def add(self, text: str) -> None:
         before, self._total = self._total, self._total + len(text)
-        room = MODEL_HEAD - len(self._head)
-        self._head += text[:room]
-        self._tail = (self._tail + text[room if room > 0 else 0 :])[-MODEL_TAIL:]
+        room = max(0, LONGEST - before)
+        if room:
+            self._parts.append(text[:room])
+        if len(text) > room:
+            self._tail = (self._tail + text[room:])[-MODEL_TAIL:]
         if before < STREAM_LIMIT:
             await self._context.output(text[: STREAM_LIMIT - before])
             if self._total >= STREAM_LIMIT:
                 await self._context.output("\n[more output is not shown]\n")
 
     def for_model(self) -> str:
-        cut = self._total - len(self._head) - len(self._tail)
-        middle = f"\n[{cut} characters are left out here]\n" if cut > 0 else ""
-        return self._head + middle + self._tail
+        text = "".join(self._parts)
+        if looks_binary(text):
+            return f"[its output is not text: {self._total} characters; write it to a file and look at it there]\n"
+        text = plain(text)
+        dropped = self._total - sum(map(len, self._parts)) - len(self._tail)
+        if self._tail:
+            text += (f"\n[{dropped} characters are not kept]\n" if dropped else "") + plain(self._tail)
+        return shortened(text, lambda whole: self._context.keep("shell", whole))
 
 
 def environment() -> dict[str, str]:

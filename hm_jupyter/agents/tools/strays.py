@@ -1,8 +1,8 @@
 """What gets away from a command's process group: children with a session of their own (``setsid``, a daemon).
 
 On Linux the agent adopts whatever loses its parent (it is made a *child subreaper*), so all that a command started stays
-below us in the tree of processes and can be ended with it: commands run one after the other, so what is below us belongs
-to the one that runs. Elsewhere only the group is reached.
+below us in the tree of processes and can be ended with it. What is below another command that runs at the same time (a
+sub-agent's) is left alone, and so is what has that one's mark in its environment. Elsewhere only the group is reached.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import sys
 import time
 from collections.abc import Collection
 from contextlib import suppress
+
+VARIABLE = "HM_COMMAND"
+"""The environment variable that holds a command's mark."""
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _LIMIT = 1.0
@@ -32,18 +35,18 @@ def adopt() -> None:
             _adopting = False
 
 
-def ask(keep: Collection[int]) -> None:
-    """SIGTERM to all processes below us but those in ``keep`` and below these."""
-    for pid in _below(keep):
+def ask(keep: Collection[int], marks: Collection[str] = ()) -> None:
+    """SIGTERM to all processes below us but those in ``keep`` and below these, and those with one of ``marks``."""
+    for pid in _below(keep, marks):
         with suppress(OSError):
             os.kill(pid, signal.SIGTERM)
 
 
-def end(keep: Collection[int]) -> bool:
+def end(keep: Collection[int], marks: Collection[str] = ()) -> bool:
     """SIGKILL to them, until none is left; was there one that still ran?"""
     found = False
     deadline = time.monotonic() + _LIMIT
-    while (pids := _below(keep)) and time.monotonic() < deadline:
+    while (pids := _below(keep, marks)) and time.monotonic() < deadline:
         for pid in pids:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -55,7 +58,7 @@ def end(keep: Collection[int]) -> bool:
     return found
 
 
-def _below(keep: Collection[int]) -> list[int]:
+def _below(keep: Collection[int], marks: Collection[str]) -> list[int]:
     if not _adopting:
         return []
     children: dict[int, list[int]] = {}
@@ -67,7 +70,18 @@ def _below(keep: Collection[int]) -> list[int]:
     found: list[int] = []
     todo = [os.getpid()]
     while todo:
-        below = [pid for pid in children.get(todo.pop(), []) if pid not in keep]
+        below = [pid for pid in children.get(todo.pop(), []) if pid not in keep and not _marked(pid, marks)]
         found += below
         todo += below
     return found
+
+
+def _marked(pid: int, marks: Collection[str]) -> bool:
+    if not marks:
+        return False
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            environ = file.read()
+    except OSError:
+        return False
+    return any(f"{VARIABLE}={mark}".encode() in environ for mark in marks)

@@ -13,14 +13,14 @@ from typing import Any
 from ...commands import Answer
 from ...errors import NotWaiting, UsageError
 from ...events import Event, FormField, NoticeRaised, QuestionRequested, QuestionResolved
-from ...forms import checked, told
+from ...forms import YES, checked, told
 from . import lenient as read
 from .forms import form_of
 from .lenient import Malformed
 from .tickets import MOST, TOO_MANY, Tickets, same_id
 
 RpcId = Any  # int, str or None
-CONSENT = ("", "y", "yes", "true", "on", "1")  # "": by a button
+CONSENT = YES | {""}  # "": by a button; a policy has none, and must say yes
 
 
 @dataclass(slots=True)

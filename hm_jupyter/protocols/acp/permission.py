@@ -2,7 +2,8 @@
 
 A dialog belongs to its JSON-RPC request, never to the tool call: agents ask about calls they have not announced, and some
 give all requests one tool call id. Deny selects the agent's own way to refuse; ``cancelled`` means that the work is
-cancelled. An option of a kind that is not known is shown and never chosen by us. Who decides, and on what grounds, is not
+cancelled. An option of a kind that is not known is shown and never chosen by us; a person who takes it has neither allowed
+nor denied the call. Who decides, and on what grounds, is not
 known here.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from ...commands import Approve
 from ...errors import NotSupported, NotWaiting, UsageError
@@ -82,15 +83,16 @@ class Permissions:
         if command.edits is not None:
             raise NotSupported("ACP cannot apply edits to a call; deny it, and say in a note what to do instead.")
         option = _chosen(waiting.options, command)
+        outcome = _outcome(option, command)
         del self._waiting[command.request_id]
         self._decided.add(waiting.call_id)
         if waiting.call is not None:
-            waiting.call.allowed, waiting.call.denied = command.allow, not command.allow
+            waiting.call.allowed, waiting.call.denied = outcome == "allowed", outcome == "denied"
         lasting = option is not None and option.kind in ("allow_session", "deny_session")
         out.append(
             ApprovalResolved(
                 command.request_id,
-                "allowed" if command.allow else "denied",
+                outcome,
                 "you",
                 note=command.note,
                 for_session=lasting,
@@ -224,6 +226,13 @@ def _chosen(options: list[ApprovalOption], command: Approve) -> ApprovalOption |
     if command.allow:
         raise UsageError(f"The agent offers no way to allow this once; choose one of its options: {_names(options)}.")
     return None
+
+
+def _outcome(option: ApprovalOption | None, command: Approve) -> Literal["allowed", "denied", "chosen"]:
+    """What a decision comes to. What an option of another kind means, only its agent knows."""
+    if option is not None and option.kind not in _OURS.values():
+        return "chosen"
+    return "allowed" if command.allow else "denied"
 
 
 def _names(options: list[ApprovalOption]) -> str:

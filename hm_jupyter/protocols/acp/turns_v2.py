@@ -15,6 +15,8 @@ from .turns import LOST, NOT_REACHED, Running, Turns, failure, report_usage
 from .turns_v1 import stop_reason
 
 SETTLE = 3.0  # seconds an agent has to say "running" after it took a prompt and says that it is idle
+UNANSWERED = 2.0  # … and, after a break, to answer a prompt although it is idle: what it ended may be the turn before
+LATE = 0.3  # … and then to say "running" after all
 _IDLE = "acp:idle"
 
 Kind = Literal["tool", "terminal", "subagent", "other"]
@@ -37,6 +39,7 @@ class TurnsV2(Turns):
         self._idle: tuple[StopReason, str] | None = (
             None  # the idle that may be the end of a turn that never said it runs
         )
+        self._after_break = False  # the connection broke; what comes may belong to the turn that ended by it
 
     def _send(self, running: Running, blocks: list[dict[str, Any]], step: Step) -> None:
         params = {"sessionId": self.context.session_id, "prompt": blocks}
@@ -54,7 +57,7 @@ class TurnsV2(Turns):
             running.acked = True
             self.context.updates.prompt_read(step.events)
             if self._idle is not None:
-                step.wakes.append(Wake(_IDLE, SETTLE))
+                step.wakes.append(Wake(_IDLE, LATE if running.busy else SETTLE))
             return
         cancelled = error.code == CANCELLED
         reason: tuple[StopReason, str] = ("cancelled", "") if cancelled else ("error", failure(error))
@@ -76,6 +79,7 @@ class TurnsV2(Turns):
 
     def go_on(self, state: dict[str, Any] | None, reached: bool, step: Step) -> None:
         """The agent has told whether it works (ACP v2, session/resume); where it has not, the turn ends here."""
+        self._after_break = True
         running = self.running
         if running is None:
             if state is not None:
@@ -94,8 +98,16 @@ class TurnsV2(Turns):
         if key != _IDLE:
             return super().woke(key, step)
         if self.running is not None and self._idle is not None:
+            if self.running.busy:
+                self._heard(self.running, step)
             self._end(*self._idle, step)
         return True
+
+    def _heard(self, running: Running, step: Step) -> None:
+        """It has worked, so it has read the prompt, answered or not."""
+        if running.command_id and not running.acked:
+            running.acked = True
+            self.context.updates.prompt_read(step.events)
 
     def _on_busy(self, step: Step) -> None:
         if self._idle is not None and (self.running is None or not self.running.failed):
@@ -117,11 +129,14 @@ class TurnsV2(Turns):
         else:
             ended = (stop_reason(update.get("stopReason"), step), "")
         if running.busy:
-            if running.command_id and not running.acked:
-                running.acked = True
-                self.context.updates.prompt_read(step.events)
             report_usage(update.get("usage"), step)
+            if running.command_id and not running.acked and self._after_break and not running.failed:
+                self._idle = ended
+                step.wakes.append(Wake(_IDLE, UNANSWERED))
+                return
+            self._heard(running, step)
             self._idle = None
+            self._after_break = False
             if running.failed:
                 ended = ("error", running.failed)
             self._end(*ended, step)

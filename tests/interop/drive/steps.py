@@ -103,14 +103,15 @@ class Drive:
         before = len(session.turns)
         turn, asked = self._turn("note", allow=False, note="Please do without it.")
         facts = [self._stop(turn), f"asked {len(asked)}"]
-        if session.capabilities.deny_note == "next_message" and asked:
+        way = (asked[0].deny_note if asked else "") or session.capabilities.deny_note  # one request may have its own
+        if way == "next_message" and asked:
             heard = self._wait(lambda: len(session.turns) > before + 1 and session.turns[-1].done, self.patience)
             last = session.turns[-1]
             notes = [e for e in last.entries if isinstance(e, UserEntry) and "do without" in e.text]
             facts.append("note sent next" if heard and notes and notes[0].status == "read" else "NOTE LOST")
             facts.append(self._stop(last))
         else:
-            facts.append(f"note {session.capabilities.deny_note}")
+            facts.append(f"note {way}")
         if (self.place.work / "noted.txt").exists():
             facts.append("RUN ALL THE SAME")
         return ", ".join(facts)

@@ -8,7 +8,7 @@ import pytest
 from acp_talk import V1, V2, Talk, can
 
 from hm_jupyter import commands as cmd
-from hm_jupyter.errors import NotSupported
+from hm_jupyter.errors import NotSupported, TransportError
 from hm_jupyter.events import (
     CommandAnswered,
     NoticeRaised,
@@ -109,7 +109,7 @@ def test_the_mode_that_asks_is_set_before_the_session_is_ready() -> None:
     talk.answers("session/new", {"sessionId": "s1", "modes": MODES})
     assert talk.last("session/set_mode")["params"] == {"sessionId": "s1", "modeId": "ask"}
     assert talk.told(SessionStarted) == []
-    with pytest.raises(NotSupported):
+    with pytest.raises(TransportError):
         talk.does(cmd.Prompt(text="too early"))
     talk.answers("session/set_mode", {})
     events = talk.told()

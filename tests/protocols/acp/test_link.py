@@ -8,7 +8,7 @@ import pytest
 from acp_talk import V1, V2, Talk, can
 
 from hm_jupyter import commands as cmd
-from hm_jupyter.errors import NotSupported, NotWaiting
+from hm_jupyter.errors import NotSupported, NotWaiting, TransportError
 from hm_jupyter.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -270,7 +270,7 @@ def test_while_it_is_away_only_stopping_is_possible_and_it_holds() -> None:
     waiting = cmd.FollowUp(text="next")
     talk.does(waiting)
     talk.take(talk.adapter.link_back(fresh=True))
-    with pytest.raises(NotSupported, match="wait"):
+    with pytest.raises(TransportError, match="made again"):
         talk.does(cmd.Prompt(text="now?"))
     talk.does(cmd.Abort())
     assert talk.told(MessagesDropped) == [MessagesDropped([waiting.id])]
@@ -534,6 +534,34 @@ def test_a_turn_of_v2_stopped_while_it_was_away_is_stopped_when_it_is_back(worki
     assert len(working.sent("session/cancel")) == 1
     working.state("idle", stopReason="cancelled")
     assert working.told(TurnEnded) == [TurnEnded("cancelled")]
+
+
+def test_after_a_break_the_end_of_the_turn_before_is_not_taken_for_the_next_ones(working: Talk) -> None:
+    told_again(working, "one two")
+    working.answers("session/resume", {})
+    working.told()
+    working.does(cmd.Prompt(text="more"))
+    working.state("running")  # of the turn before, which ended by the break
+    working.state("idle", stopReason="end_turn")
+    assert working.told(TurnEnded) == []
+    working.answers("session/prompt", {"messageId": "u2"})
+    working.state("running")
+    working.updates("agent_message_chunk", messageId="a9", content={"type": "text", "text": "here it is"})
+    assert working.told(TurnEnded) == []
+    working.state("idle", stopReason="end_turn")
+    assert working.told(TurnEnded) == [TurnEnded("end_turn")]
+
+
+def test_after_a_break_an_agent_that_does_not_answer_prompts_ends_its_turn_all_the_same(working: Talk) -> None:
+    told_again(working, "one two")
+    working.answers("session/resume", {})
+    working.told()
+    working.does(cmd.Prompt(text="more"))
+    working.state("running")
+    working.state("idle", stopReason="max_tokens")
+    assert working.told(TurnEnded) == []
+    working.rings("acp:idle")
+    assert [e.stop_reason for e in working.told(TurnEnded)] == ["max_tokens"]
 
 
 def test_a_turn_the_agent_began_while_it_was_away_is_a_turn() -> None:

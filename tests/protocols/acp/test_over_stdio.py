@@ -13,9 +13,19 @@ import pytest
 from hm_jupyter.connect import open_session
 from hm_jupyter.errors import ApprovalRequired
 from hm_jupyter.protocols.acp.adapter import AcpAdapter
+from hm_jupyter.session.decider import NOTED, NOTES
+from hm_jupyter.session.policy import Policy
 from hm_jupyter.session.runtime import runtime
 from hm_jupyter.session.session import Session
-from hm_jupyter.transcript import MessageEntry, NoticeEntry, ToolEntry, TurnEntry, UnknownEntry, UserEntry
+from hm_jupyter.transcript import (
+    MessageEntry,
+    NoticeEntry,
+    PendingApproval,
+    ToolEntry,
+    TurnEntry,
+    UnknownEntry,
+    UserEntry,
+)
 from hm_jupyter.transports.stdio import StdioTransport
 
 AGENT = Path(__file__).parents[2] / "helpers" / "acp_agent.py"
@@ -158,3 +168,25 @@ def test_nothing_is_lost_and_nothing_is_out_of_order(agent: Open) -> None:
     s = agent("--v1")
     turn = s.prompt("stream 5000", timeout=30)
     assert turn.text.split() == [f"w{n}" for n in range(5000)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("varied", "sent"), [(False, 1), (True, NOTES)])
+def test_an_agent_that_asks_again_at_every_note_of_a_policys_is_not_told_for_ever(
+    agent: Open, version: str, varied: bool, sent: int
+) -> None:
+    """Each note is the next message, and this agent takes each for the order to ask once more."""
+    s = agent(version)
+    asked: list[str] = []
+
+    def policy(request: PendingApproval) -> Any:
+        asked.append(request.request_id)
+        return {"allow": False, "note": f"ask 1 {len(asked) if varied else ''}".strip()}
+
+    s.controller.decider.policy = Policy(policy)
+    for rounds in (1, 2):  # what a person says begins anew
+        s.start("ask 1 please")
+        until(s, lambda rounds=rounds: over(s, rounds * (sent + 1)) and len(asked) == rounds * (sent + 1))
+    assert len(turns(s)) == 2 * (sent + 1)
+    assert all(t.decision.outcome == "denied" and t.decision.note for t in of(s, ToolEntry))
+    assert [n.text for n in of(s, NoticeEntry)].count(NOTED) == 2, "it is said, once each time"

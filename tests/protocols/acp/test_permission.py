@@ -11,6 +11,7 @@ from hm_jupyter import events as ev
 from hm_jupyter.commands import Approve, FileEdit
 from hm_jupyter.errors import NotSupported, NotWaiting, UsageError
 from hm_jupyter.events import ApprovalOption, FileDiff
+from hm_jupyter.exports import decided
 from hm_jupyter.transcript import PendingApproval
 
 ONCE = {"optionId": "once", "name": "Allow once", "kind": "allow_once"}
@@ -246,6 +247,25 @@ def test_an_option_of_a_kind_nobody_knows_is_shown_and_never_chosen_by_us(v1: Sc
         decides(v1, request, allow=True)
     assert decides(v1, request, allow=False) == CANCELLED
     assert decides(v1, asked(v1, 2, [odd]), allow=False, option_id="odd") == selected("odd")
+
+
+@pytest.mark.parametrize("kind", ["allow_everything", "_vendor", "", "ALLOW_ONCE"])
+@pytest.mark.parametrize("goes_on", ["completed", "failed", None])
+def test_to_choose_an_option_of_a_kind_nobody_knows_is_neither_to_allow_nor_to_deny(
+    v1: Scene, kind: str, goes_on: str | None
+) -> None:
+    v1.hears("tool_call", toolCallId="c", title="ls", kind="execute", status="pending")
+    request = asked(v1, 1, [ONCE, {"optionId": "odd", "name": "Ask the tests", "kind": kind}])
+    assert decides(v1, request, allow=False, option_id="odd") == selected("odd")
+    entry = v1.tool("c")
+    assert entry.decision is not None
+    assert (entry.decision.outcome, entry.decision.option) == ("chosen", "Ask the tests")
+    assert entry.status == "pending" and not entry.decision.for_session
+    assert "Ask the tests" in decided.decision(entry)
+    assert not any(word in decided.decision(entry) for word in ("allowed", "denied"))
+    if goes_on:
+        v1.hears("tool_call_update", toolCallId="c", status=goes_on)
+        assert v1.tool("c").status == goes_on, "it is the agent that says what became of it"
 
 
 def test_an_id_that_means_both_yes_and_no_is_never_chosen(v1: Scene) -> None:

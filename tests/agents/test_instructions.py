@@ -1,0 +1,78 @@
+"""What the model is told before the conversation, and which files of it a person is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hm_jupyter.agents import instructions
+from hm_jupyter.agents.modes import modes
+from hm_jupyter.agents.tools.workspace import Workspace
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setenv("HM_CONFIG", str(tmp_path / "own" / "hm.toml"))
+    (tmp_path / "own").mkdir()
+    (tmp_path / "work").mkdir()
+    return Workspace(tmp_path / "work")
+
+
+def told(workspace: Workspace, mode: str = "ask") -> str:
+    return instructions.system_prompt(workspace, modes()[mode], instructions.find(workspace).files)
+
+
+def test_the_files_of_the_workspace_and_ones_own_are_passed_on(workspace: Workspace):
+    (workspace.root / "AGENTS.md").write_text("Use tabs.")
+    (workspace.root / "CLAUDE.md").write_text("Run ruff.")
+    (workspace.root.parent / "own" / "AGENTS.md").write_text("Answer in French.")
+    found = instructions.find(workspace)
+    assert found.names == [str(workspace.root.parent / "own" / "AGENTS.md"), "AGENTS.md", "CLAUDE.md"]
+    assert [w for w in ("Use tabs.", "Run ruff.", "Answer in French.") if w not in told(workspace)] == []
+
+
+def test_one_file_under_two_names_is_read_once(workspace: Workspace):
+    (workspace.root / "AGENTS.md").write_text("Use tabs.")
+    (workspace.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    assert instructions.find(workspace).names == ["AGENTS.md"]
+    assert told(workspace).count("Use tabs.") == 1
+
+
+def test_a_link_out_of_the_workspace_is_not_followed_and_that_is_said(workspace: Workspace):
+    secret = workspace.root.parent / "secret"
+    secret.write_text("hunter2")
+    (workspace.root / "AGENTS.md").symlink_to(secret)
+    found = instructions.find(workspace)
+    assert found.files == []
+    assert "leads out of the workspace" in found.problems[0]
+
+
+def test_what_is_no_text_is_said_and_a_long_file_is_cut(workspace: Workspace):
+    (workspace.root / "AGENTS.md").write_bytes(b"\xff\xfe")
+    (workspace.root / "CLAUDE.md").write_text("x" * (instructions.LONGEST + 10_000))
+    found = instructions.find(workspace)
+    assert found.names == ["CLAUDE.md"]
+    assert "not read as instructions" in found.problems[0]
+    assert len(told(workspace)) < instructions.LONGEST + 5_000
+
+
+@pytest.mark.parametrize("mode", list(modes()))
+def test_the_mode_is_told_with_what_it_means(workspace: Workspace, mode: str):
+    assert f"Mode: {mode} ({modes()[mode].help})" in told(workspace, mode)
+
+
+def test_a_person_is_shown_which_files_were_read(start):
+    agent = start()
+    assert "instructions" not in agent.seen[0]
+    (agent.cwd / "AGENTS.md").write_text("Use tabs.")
+    again = start(cwd=agent.cwd)
+    assert again.seen[0]["instructions"] == ["AGENTS.md"]
+
+
+def test_a_file_that_cannot_be_used_is_told_once_in_the_turn_it_appears_in(start):
+    agent = start()
+    (agent.cwd / "AGENTS.md").write_bytes(b"\xff")
+    first = [e for e in agent.turn("say: x") if e["type"] == "notice"]
+    assert "not read as instructions" in first[0]["text"]
+    assert [e for e in agent.turn("say: y") if e["type"] == "notice"] == []
