@@ -124,6 +124,14 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     return row if isinstance(row, dict) else None
 
 
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file that may be another process's: read as it is, neither locked nor repaired. Raises ``OSError``."""
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n") and (row := parsed(line)) is not None:
+                yield row
+
+
 def repair(fd: int) -> None:
     """Cut off an unfinished last line: its process died while it wrote."""
     end = os.lseek(fd, 0, os.SEEK_END)
