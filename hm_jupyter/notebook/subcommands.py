@@ -340,7 +340,7 @@ def check_prompt(text: str, *, names: Collection[str] = (), calls: Collection[st
         return
     head, tail = words[0], words[1:]
     plain = [w for i, w in enumerate(tail) if not w.startswith("--") and not (i and tail[i - 1].startswith("--"))]
-    guess = meant(head)
+    guess = "" if head.lower() in _ALSO else meant(head)
     if guess and len(plain) > SUBCOMMANDS[guess].words and any(w not in {*names, *calls} for w in plain):
         return
     if not guess and all(w in {*names, *calls} for w in plain):
