@@ -24,9 +24,10 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Protocol = Literal["acp", "acp1", "acp2", "hm"]
-PROTOCOLS: tuple[Protocol, ...] = ("acp", "acp1", "acp2", "hm")
-"""What is spoken: ``acp`` the Agent Client Protocol in whichever version both know, ``acp1`` / ``acp2`` only that one."""
+Protocol = Literal["acp", "acp1", "acp2", "hm", "omp", "pi"]
+PROTOCOLS: tuple[Protocol, ...] = ("acp", "acp1", "acp2", "hm", "omp", "pi")
+"""What is spoken: ``acp`` the Agent Client Protocol in whichever version both know, ``acp1`` / ``acp2`` only that one; ``hm``
+hm RPC; ``omp`` / ``pi`` the RPC mode of oh-my-pi and of pi, which are dialects of one another."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -97,6 +98,8 @@ class Agent(BaseModel):
     def _one_place(self) -> Agent:
         if bool(self.command) == bool(self.url):
             raise ValueError('give either command = ["program", "argument", …] or url = "https://…"')
+        if self.url and self.protocol in ("hm", "omp", "pi"):
+            raise ValueError(f"protocol {self.protocol} is spoken with a program only: give command, not url")
         if self.headers and not self.url:
             raise ValueError("headers go with url")
         return self

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from .begin import configure, sign_in_help
 from .catalog import Quirks
+from .connect_omp import omp_adapter, omp_shelf, omp_transport, speaks_omp
 from .errors import NotSupported, SignInRequired, UsageError
 from .launch import Headers, Launch, environment, find, missing
 from .protocols.base import Adapter
@@ -23,6 +24,7 @@ from .session.controller import Controller
 from .session.policy import AnswerPolicy, ApprovePolicy, Policy
 from .session.runtime import follow, runtime
 from .session.session import Session
+from .session.shelf import Shelf
 from .transports.base import Transport
 from .transports.stdio import StdioTransport
 from .version import __version__
@@ -63,7 +65,8 @@ def connect(
     ``agent``: nothing for the built-in agent, a name of the catalog (``%hm agents``), ``"hm"`` for hm on PATH, a command as
     a list, or the address of one that runs elsewhere (``https://…``, ``wss://…``; then ``headers``, a mapping or a function
     that gives one, or a bearer ``token``, ``cookies``, ``tls`` a context of yours, ``insecure`` to send them in the clear).
-    ``protocol``: "acp" (the default of a command and an address), "acp1" or "acp2" for one version of it only, "hm".
+    ``protocol``: "acp" (the default of a command and an address), "acp1" or "acp2" for one version of it only, "hm"; "omp" and
+    "pi" for the RPC modes of those programs, which are started asking (``mode`` says about what).
 
     ``cwd``: its workspace (default: here), ``directories``: further ones. ``env``: variables laid over the inherited
     environment (None takes one out). ``approve``, ``answers``: the policy (:class:`~hm_jupyter.session.policy.Policy`);
@@ -72,7 +75,8 @@ def connect(
     ``mcp_servers``: ``[{"name", "command", "args", "env"}]`` or ``[{"name", "type": "http", "url", "headers"}]``.
     ``session``: an id to take up again, or ``resume=True`` for the latest. ``sign_in``: the method to sign in by first.
     ``args``: further arguments for its program. ``start_timeout``: seconds (30, more where an agent is known to be slow).
-    hm RPC only: ``provider``; ``save=False`` keeps no session; ``max_steps``; ``agent_approve`` has the agent itself decide.
+    ``provider``, ``save=False`` (no session is kept): hm, omp and pi. hm RPC only: ``max_steps``; ``agent_approve`` has the
+    agent itself decide.
 
     Raises ``UsageError``, ``AgentNotFound``, ``StartError``, ``SignInRequired``, ``TransportError``.
     """
@@ -89,6 +93,7 @@ _DEFAULTS: dict[str, Any] = dict(connect.__kwdefaults__ or {})
 _HM_ONLY = ("provider", "max_steps", "agent_approve")
 _REMOTE_ONLY = ("cookies", "insecure", "tls")
 _ACP_ONLY = ("options", "mcp_servers", "directories", "sign_in")
+_NOT_OMP = ("max_steps", "agent_approve", "mcp_servers", "sign_in")
 
 
 async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Session:
@@ -113,6 +118,7 @@ async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Ses
             alone=alone,
             name=given["name"],
             roots=[_folder(launch, given["cwd"]), *_further(given)],
+            shelf=omp_shelf(launch, given, _folder(launch, given["cwd"])) if speaks_omp(launch) else None,
             start_timeout=usual if given["start_timeout"] is None else given["start_timeout"],
         )
     except SignInRequired as error:
@@ -123,6 +129,8 @@ async def _open(agent: str | Sequence[str] | None, given: dict[str, Any]) -> Ses
 
     session.reopen, session.agent = again, agent
     session.secrets = lambda: _secrets(launch, given)
+    if speaks_omp(launch):
+        given = {**given, "mode": session.state.mode, "model": None}  # these it was started with
     if launch.protocol != "hm":
         try:
             await configure(session, launch, given)
@@ -162,14 +170,19 @@ async def open_session(
     alone: Policy | None = None,
     name: str | None = None,
     roots: Sequence[str] = (),
+    shelf: Shelf | None = None,
     start_timeout: float = 30.0,
 ) -> Session:
     """A session over any transport and adapter, opened on the session loop (await it there: ``runtime().run(…)``).
 
-    ``roots``: the folders of ours the agent may reach through us (default: the session's own).
+    ``roots``: the folders of ours the agent may reach through us (default: the session's own). ``shelf``: where it keeps its
+    sessions, if its wire has no word for them.
     ``connect`` ends here; tests come here with a memory transport. Raises ``StartError``, ``AgentNotFound``.
     """
     controller = Controller(transport, adapter, agent=agent, policy=policy or Policy(), alone=alone, roots=roots)
+    if shelf is not None:
+        controller.shelf = shelf
+        controller.offer(list_sessions=True, delete_session=True, resume=True)
     await transport.open()
     host = runtime()
     host.spawn(controller.run)
@@ -186,6 +199,22 @@ async def open_session(
 
 def _fits(launch: Launch, given: Mapping[str, Any]) -> None:
     """Refuse what the protocol has no word for, instead of leaving it out in silence."""
+    if speaks_omp(launch):
+        if wrong := [k for k in _NOT_OMP if given[k]]:
+            raise NotSupported(
+                f"{', '.join(wrong)}: {launch.name} speaks the RPC of {launch.protocol}, which has no such thing."
+            )
+    else:
+        _fits_protocol(launch, given)
+    if given["session"] and given["resume"]:
+        raise UsageError("Give session= (an id) or resume=True (the latest), not both.")
+    if not launch.url and any(given[k] for k in _REMOTE_ONLY):
+        raise UsageError(f"{', '.join(_REMOTE_ONLY)} go with an address, such as https://host/acp.")
+    if launch.url and (given["args"] or given["env"]):
+        raise UsageError("args= and env= are for a program we start; that agent runs already.")
+
+
+def _fits_protocol(launch: Launch, given: Mapping[str, Any]) -> None:
     hm = launch.protocol == "hm"
     wrong = [k for k in (_ACP_ONLY if hm else _HM_ONLY) if given[k]]
     if not hm and not given["save"]:
@@ -193,12 +222,6 @@ def _fits(launch: Launch, given: Mapping[str, Any]) -> None:
     if wrong:
         spoken, other = ("hm RPC", "ACP") if hm else ("ACP", "hm RPC")
         raise NotSupported(f"{', '.join(wrong)}: {launch.name} speaks {spoken}, and only {other} has that.")
-    if given["session"] and given["resume"]:
-        raise UsageError("Give session= (an id) or resume=True (the latest), not both.")
-    if not launch.url and any(given[k] for k in _REMOTE_ONLY):
-        raise UsageError(f"{', '.join(_REMOTE_ONLY)} go with an address, such as https://host/acp.")
-    if launch.url and (given["args"] or given["env"]):
-        raise UsageError("args= and env= are for a program we start; that agent runs already.")
 
 
 def _folder(launch: Launch, cwd: str | Path | None) -> str:
@@ -222,6 +245,8 @@ def _further(given: Mapping[str, Any]) -> list[str]:
 def _adapter(launch: Launch, given: Mapping[str, Any]) -> Adapter:
     if launch.protocol == "hm":
         return HmAdapter(agent_approve=given["agent_approve"] or "ask")
+    if speaks_omp(launch):
+        return omp_adapter(launch, given, _folder(launch, given["cwd"]))
     from .protocols.acp.adapter import AcpAdapter  # not loaded by who speaks hm RPC only
     from .protocols.acp.servers import servers
 
@@ -260,6 +285,8 @@ def _transport(launch: Launch, given: Mapping[str, Any]) -> Transport:
         from .transports.http import HttpTransport
 
         return HttpTransport(launch.url, headers=launch.headers, **remote)
+    if speaks_omp(launch):
+        return omp_transport(launch, given, cwd)
     argv = list(launch.program)
     if launch.protocol == "hm":
         argv = hm_argv(

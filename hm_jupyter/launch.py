@@ -192,8 +192,9 @@ def _remote(
     known: str = "",
     agent: Agent | None = None,
 ) -> Launch:
-    if protocol == "hm":
-        raise UsageError("hm RPC is spoken with a program only: an address must speak ACP (leave protocol= out).")
+    if protocol in ("hm", "omp", "pi"):
+        name = "hm" if protocol == "hm" else "omp's and pi's"
+        raise UsageError(f"{name} RPC is spoken with a program only: an address must speak ACP (leave protocol= out).")
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -12,7 +12,7 @@ from hm_jupyter.errors import UsageError
 
 KNOWN = {
     "gemini", "claude-agent-acp", "codex-acp", "opencode", "qwen", "vibe", "fast-agent", "goose", "kimi", "openhands",
-    "hoplite",
+    "hoplite", "omp", "pi",
 }  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_a_dozen_agents_are_known_by_name(config: Path):
+def test_these_agents_are_known_by_name(config: Path):
     assert set(catalog().agents) == KNOWN
     assert [catalog().get(alias)[0] for alias in ("claude", "codex", "mistral-vibe", "Gemini")] == [  # type: ignore[index]
         "claude-agent-acp", "codex-acp", "vibe", "gemini",
@@ -48,7 +48,7 @@ def test_one_whose_default_never_asks_is_set_to_ask_and_warned_of(name: str):
 
 def test_a_version_known_to_work_is_named_where_a_registry_has_it():
     pinned = [a for a in module._ours().values() if a.install.startswith(("npm", "pip"))]
-    assert len(pinned) == 9
+    assert len(pinned) == 11
     assert all("@" in a.install or "==" in a.install or "<" in a.install for a in pinned)
 
 

@@ -109,6 +109,8 @@ async def _make(call: ToolCall, tool: Tool, host: Host, mode: str, approve: str,
             notes.append(f"The user says: {decision.note}")
     result = await tool.run(plan, _context(call, host, mode, approve))
     fitting = host.room.fit(result.text, lambda whole: host.kept().keep(tool.name, whole))
+    if plan.risk in ("read", "edit") and (beside := host.nested.note(plan.paths, workspace)):
+        notes.append(beside)
     text = "\n".join([fitting, *notes]) if fitting else "\n".join(notes)
     return replace(result, text=text, skipped_files=skipped)
 

@@ -10,12 +10,19 @@ import fcntl
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 TAIL = 64 * 1024
 """Bytes at the end of a file that are looked through for its newest summary."""
+
+PIECE = 256 * 1024
+"""Bytes read at a time."""
+
+PATIENCE = 0.3
+"""Seconds to wait for a file that somebody has: whoever lists the sessions has each one for an instant."""
 
 
 class Busy(Exception):
@@ -56,22 +63,22 @@ class Journal:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """All rows, oldest first."""
-        if self._fd < 0:
-            return
-        with os.fdopen(os.dup(self._fd), "rb") as file:
-            self.unreadable = 0
-            position = 0
-            while True:
-                file.seek(position)  # the descriptor's position is shared with whoever reads at the same time
-                line = file.readline()
-                position += len(line)
-                if not line.endswith(b"\n"):
-                    return
-                row = parsed(line)
+        self.unreadable = 0
+        position, rest = 0, b""
+        while self._fd >= 0:  # no second descriptor: a reader that is not done must not keep the lock
+            piece = os.pread(self._fd, PIECE, position)
+            if not piece:
+                return
+            position += len(piece)
+            *lines, end = piece.split(b"\n")
+            for line in lines:
+                row = parsed(rest + line)
+                rest = b""
                 if row is None:
                     self.unreadable += 1
                 else:
                     yield row
+            rest += end
 
     def close(self) -> None:
         """Let go of the file. Harmless when repeated."""
@@ -88,7 +95,7 @@ class Journal:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
         fd = os.open(self.path, flags, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(fd)
             repair(fd)
         except BlockingIOError:
             os.close(fd)
@@ -99,6 +106,18 @@ class Journal:
         self._fd = fd
 
 
+def lock(fd: int) -> None:
+    """Have the file for oneself. Raises ``BlockingIOError``: somebody else has it."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.005)
+
+
 def parsed(line: bytes) -> dict[str, Any] | None:
     """The row in a line, or None when there is none to read."""
     try:
@@ -106,6 +125,14 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file that may be another process's: read as it is, neither locked nor repaired. Raises ``OSError``."""
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n") and (row := parsed(line)) is not None:
+                yield row
 
 
 def repair(fd: int) -> None:
@@ -133,6 +160,7 @@ def peek(path: Path, wanted: str) -> tuple[dict[str, Any] | None, dict[str, Any]
     with open(path, "rb") as file:
         try:
             fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(file.fileno(), fcntl.LOCK_UN)
             busy = False
         except BlockingIOError:
             busy = True

@@ -19,6 +19,7 @@ from .approvals import Desk
 from .calls import run_call
 from .compaction import KEEP, compact, due
 from .guard.judge import Guard
+from .instructions import Nested
 from .messages import Message, ToolCall
 from .modes import Mode, modes
 from .providers import Call, CallStarted, ContextTooLong, Finished, Model, ModelError, Notice, Retrying, Text, Thinking
@@ -56,6 +57,7 @@ class Host:
     outputs: Outputs | None = None
     room: Room = field(default_factory=Room)
     crew: Crew | None = None
+    nested: Nested = field(default_factory=Nested)
 
     def kept(self) -> Outputs:
         """The session's kept outputs."""

@@ -81,9 +81,11 @@ def listed(root: Path | None = None) -> list[dict[str, Any]]:
 
 def _names() -> list[str]:
     try:
-        return [f.name[:-6] for f in os.scandir(folder()) if f.name.endswith(".jsonl") and _ID.fullmatch(f.name[:-6])]
+        with os.scandir(folder()) as found:
+            names = [f.name for f in found if f.name.endswith(".jsonl") and f.is_file(follow_symlinks=False)]
     except OSError:
         return []
+    return [n[:-6] for n in names if _ID.fullmatch(n[:-6])]
 
 
 def _entry(name: str) -> dict[str, Any] | None:

@@ -64,6 +64,10 @@ class Agent:
         self._later: list[str] = []  # warnings that belong behind session_start, or into the turn
         self._said: set[str] = set()
         self._later += [*self.host.guard.problems, *self.host.guard.notes]
+        if lines := self.session.journal.unreadable:
+            self._later.append(
+                f"{lines} lines of the saved session cannot be read; they stay in {self.session.journal.path}"
+            )
 
     async def serve(self) -> int:
         """Run until the input ends or a signal comes; returns the exit code."""
@@ -158,18 +162,25 @@ class Agent:
         except UnknownModel as error:
             fields["models"] = []
             self._later.append(str(error))
-        if files := instructions.found(s.workspace).names:
-            fields["instructions"] = files
         if s.effort:
             fields["effort"] = s.effort
         if s.fork_of:
             fields["fork_of"] = s.fork_of
         if s.turns:
             fields["earlier"] = s.turns
+        found = instructions.find(s.workspace)
+        if found.files:
+            fields["instructions"] = found.names
+        self._note(found.problems)
         self.emit(
             "session_start", root=str(s.workspace.root), mode=s.mode, provider=s.provider, model=s.model,
             resumed=s.resumed, prompt="", title=s.title, **fields,
         )  # fmt: skip
+
+    def _note(self, problems: list[str]) -> None:
+        """To be told, once each."""
+        self._later += [p for p in problems if p not in self._said]
+        self._said.update(problems)
 
     def _warn(self) -> None:
         later, self._later = self._later, []
@@ -213,13 +224,10 @@ class Agent:
     def _system(self) -> str:
         """What the model is told first; what of it cannot be read is said once."""
         s = self.session
-        told = instructions.found(s.workspace)
-        for problem in told.problems:
-            if problem not in self._said:
-                self._said.add(problem)
-                self._later.append(problem)
+        told = instructions.find(s.workspace)
+        self._note(told.problems)
         mode = self.host.modes.get(s.mode) or self.host.modes[DEFAULT_MODE]
-        return instructions.system_prompt(s.workspace, mode, told)
+        return instructions.system_prompt(s.workspace, mode, told.files)
 
     def go_on(self) -> None:
         """Start the turn that was made ready, if one was."""
@@ -243,7 +251,7 @@ class Agent:
             error = "stopped before it was done; the context is as it was"
         except UnknownModel as problem:
             error = str(problem)
-        s.summarise()
+        s.set_changed()
         self.compaction = None
         answer(error)
         if self.host.follow_ups:

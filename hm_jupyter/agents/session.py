@@ -10,11 +10,11 @@ import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, get_args
 
-from . import saved
+from . import repair, saved
 from .journal import Journal
-from .messages import Message, Picture, ToolCall, Usage, size, tokens
+from .messages import Message, Picture, Role, ToolCall, Usage, size, tokens
 from .tools.workspace import Workspace
 
 SYSTEM_TOKENS = 600
@@ -93,8 +93,11 @@ class Session:
         self._write({"message": _plain(message)})
 
     def record(self, event: dict[str, Any]) -> None:
-        """Keep an event that is about to be told (its ``type`` and fields, without the header)."""
-        if event["type"] not in RECORDED:
+        """Keep an event that is about to be told (its ``type`` and fields, without the header).
+
+        What is told before anybody says something is not kept: a session nobody spoke in leaves no file.
+        """
+        if event["type"] not in RECORDED or not self._begun:
             return
         last = self.history[-1] if self.history else None
         if last is not None and event.get("entry") == last.id and event.get("text") == last.text:
@@ -169,37 +172,50 @@ class Session:
 
     def read(self) -> None:
         """Take up what the journal holds. A turn whose process died in it is closed as interrupted."""
-        ended = True
+        turn = repair.OpenTurn()
         by_id: dict[str, Message] = {}
         for row in self.journal.rows():
             self._begun = True
-            if isinstance(row.get("message"), dict):
+            if "message" in row:
                 message = _message(row["message"])
                 if message is not None:
                     self.history.append(message)
                     by_id[message.id] = message
                     self._count(message)
-            elif isinstance(row.get("compacted"), dict):
-                told = row["compacted"]
-                summary = _message(told.get("summary") or {})
-                if summary is not None:
+            elif isinstance(told := row.get("compacted"), dict):
+                summary, kept = _message(told.get("summary")), told.get("kept")
+                if summary is not None and isinstance(kept, list):
                     self._count(summary)
-                    self.history[:] = [summary, *(by_id[i] for i in told.get("kept", ()) if i in by_id)]
+                    self.history[:] = [summary, *(by_id[i] for i in kept if isinstance(i, str) and i in by_id)]
                     by_id = {m.id: m for m in self.history}
-            elif isinstance(row.get("event"), dict):
-                ended = self._hear(row["event"]) or ended
+                    turn.summary = summary.text
+            elif isinstance(event := row.get("event"), dict):
+                turn.heard(event)
+                self._hear(event)
             for kind in ("session", "summary"):
                 if isinstance(row.get(kind), dict):
                     self._settle(row[kind])
-                    ended = row[kind].get("status") != "running"
-        self._close(ended)
+                    turn.ended = row[kind].get("status") != "running"
+        for event in turn.compaction_end():
+            self.record(event)
+        if not turn.ended:
+            self._close(turn)
+        self.history[:] = repair.legal(self.history, self.new_entry)
 
-    def _hear(self, event: dict[str, Any]) -> bool:
+    def _close(self, turn: repair.OpenTurn) -> None:
+        """The turn ended with its process. No call is left without a result, or no model goes on from here."""
+        calls, results = repair.unanswered(self.history)
+        for call_id in calls:
+            results.append(repair.interrupted(call_id, self.new_entry()))
+            self.append(results[-1])
+        for event in turn.closing(self.history, results):
+            self.record(event)
+
+    def _hear(self, event: dict[str, Any]) -> None:
         if event.get("type") == "usage":
             given = {f.name: event.get(f.name, 0) for f in fields(Usage)}
             if all(isinstance(v, (int, float)) for v in given.values()):
                 self.usage.add(Usage(**given))
-        return event.get("type") == "turn_end"
 
     def _settle(self, row: dict[str, Any]) -> None:
         for name in ("title", "mode", "provider", "model", "effort", "fork_of"):
@@ -214,31 +230,16 @@ class Session:
         if message.role == "assistant" and message.text:
             self.answer = message.text
 
-    def _close(self, ended: bool) -> None:
-        """No call is left without a result, or no model takes the conversation any more."""
-        if ended:
-            return
-        done = {m.call_id for m in self.history if m.role == "tool"}
-        text = "Stopped: the agent ended before this call was done."
-        for call in [c for m in self.history for c in m.calls if c.id not in done]:
-            message = Message(self.new_entry(), "tool", text, call_id=call.id, is_error=True, outcome="interrupted")
-            self.append(message)
-            self.record(
-                {
-                    "type": "tool_result", "tool": call.tool, "call_id": call.id, "text": text, "is_error": True,
-                    "outcome": "interrupted", "entry": message.id,
-                }
-            )  # fmt: skip
-        self.record({"type": "turn_end", "stop_reason": "error", "error": "the agent ended before the turn was over"})
-
     # ---- forks ----
 
     def forked(self, entry: str) -> Session:
         """A new session with the conversation up to and including ``entry`` ("": all of it), saved as this one is.
 
-        Raises ``KeyError`` for an entry that is not there. A call in the middle of a batch brings its whole batch, so
-        that no call is left without a result.
+        Raises ``KeyError`` for an entry that is not there, ``ValueError`` where the fork cannot be written. A call in
+        the middle of a batch brings its whole batch, so that no call is left without a result.
         """
+        if self.lost:
+            raise ValueError(f"a fork is made from what is saved, and {self.lost}")
         if not self._begun:
             if entry:
                 raise KeyError(entry)
@@ -250,7 +251,7 @@ class Session:
             self.workspace, self.mode, self.provider, self.model, self.effort, id=id, title=self.title,
             fork_of=self.id, journal=saved.journal(id, save=self.journal.saved),
         )  # fmt: skip
-        fork.turns = sum(1 for r in rows if r.get("event", {}).get("type") == "turn_end")
+        fork.turns = sum(1 for r in rows if _kind(r) == "turn_end")
         for row in rows:
             fork._write(row)
         settings = (self.mode, self.provider, self.model, self.effort, self.title)
@@ -258,6 +259,9 @@ class Session:
         fork.mode, fork.provider, fork.model, fork.effort, fork.title = settings
         fork.fork_of, fork.rules = self.id, set(self.rules)
         fork.summarise()
+        if fork.lost:
+            fork.journal.close()
+            raise ValueError(f"the fork cannot be written: {fork.lost}; make room and try again")
         return fork
 
     def to_json(self, *, running: bool, status: str) -> dict[str, Any]:
@@ -287,15 +291,37 @@ def _plain(message: Message) -> dict[str, Any]:
     return {k: v for k, v in asdict(message).items() if v not in ("", [], None, False) or k in ("id", "role")}
 
 
-def _message(row: dict[str, Any]) -> Message | None:
+def _message(row: Any) -> Message | None:
+    """The message in a row; None for one of another version, or a damaged one."""
+    if not isinstance(row, dict) or row.get("role") not in get_args(Role):
+        return None
     known = {f.name for f in fields(Message)}
     try:
         given = {k: v for k, v in row.items() if k in known}
         given["images"] = [Picture(**p) for p in given.get("images", ())]
         given["calls"] = [ToolCall(**c) for c in given.get("calls", ())]
-        return Message(**given)
+        message = Message(**given)
     except TypeError:
-        return None  # of another version, or no message
+        return None
+    texts = [
+        message.id,
+        message.text,
+        message.call_id,
+        *(c.id for c in message.calls),
+        *(c.tool for c in message.calls),
+    ]
+    right = all(isinstance(t, str) for t in texts) and all(isinstance(c.input, dict) for c in message.calls)
+    return message if right else None
+
+
+def _kind(row: dict[str, Any]) -> Any:
+    """The type of the event in a row, None where there is none."""
+    event = row.get("event")
+    return event.get("type") if isinstance(event, dict) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _number(id: str, prefix: str) -> int:
@@ -316,11 +342,11 @@ def _up_to(rows: Iterator[dict[str, Any]], entry: str) -> list[dict[str, Any]]:
         out.append(row)
         if isinstance(message, dict):
             ids.add(str(message.get("id")))
-            ids.update(str(c.get("id")) for c in message.get("calls", ()) if isinstance(c, dict))
+            ids.update(str(c.get("id")) for c in _list(message.get("calls")) if isinstance(c, dict))
             found = found or message.get("id") == entry
     if not found:
         raise KeyError(entry)
-    told = [row["event"].get("type") for row in out if isinstance(row.get("event"), dict)]
+    told = [kind for row in out if (kind := _kind(row))]
     if told and told[-1] != "turn_end":
         out.append({"event": {"type": "turn_end", "time": now()}})
     return out
@@ -330,12 +356,10 @@ def _belongs(row: dict[str, Any], ids: set[str]) -> bool:
     """Whether a row after the wanted message still is part of it: its own event, and all results of a batch."""
     message, event = row.get("message"), row.get("event")
     if isinstance(message, dict):
-        return message.get("role") == "tool" and message.get("call_id") in ids
+        return message.get("role") == "tool" and str(message.get("call_id")) in ids
     if isinstance(event, dict):
         kind = event.get("type")
         if kind == "turn_end":
             return True
-        return (
-            kind == "usage" or event.get("entry") in ids or event.get("call_id") in ids or event.get("role") == "tool"
-        )
+        return str(event.get("entry")) in ids or str(event.get("call_id")) in ids or event.get("role") == "tool"
     return False

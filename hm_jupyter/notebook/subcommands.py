@@ -13,7 +13,7 @@ from typing import Literal
 from ..errors import UsageError
 from .options import Option
 
-PROTOCOLS = ("acp", "acp1", "acp2", "hm")  # the catalog's, without loading it at every prompt
+PROTOCOLS = ("acp", "acp1", "acp2", "hm", "omp", "pi")  # the catalog's, without loading it at every prompt
 
 POLICIES = ("ask", "edits", "all", "deny")
 EFFORTS = ("off", "low", "medium", "high", "xhigh", "max")
@@ -242,6 +242,40 @@ _TABLE = (
         examples=("%hm compact --focus 'the schema of orders'",),
     ),
     Subcommand(
+        "bash", "COMMAND", "run a shell command of yours at the agent", "sub_rpc:bash", "the agent",
+        (
+            Option("stop", "stop the one that runs"),
+            Option("hidden", "the model is not to see it (pi)"),
+            _SESSION,
+        ),
+        text=True,
+        details="Of oh-my-pi and pi. Nobody is asked: it is your command. The model sees it and its output with your next "
+        "prompt.",
+        examples=("%hm bash git status", "%hm bash --stop"),
+    ),
+    Subcommand(
+        "stats", "", "counts, tokens and cost as the agent has them", "sub_rpc:stats", "the agent", (_SESSION,),
+        details="Of oh-my-pi and pi. Of any agent, as far as it tells: %hm state.",
+    ),
+    Subcommand(
+        "name", "[TEXT]", "show or change the session's name in the agent's list", "sub_rpc:name", "sessions",
+        (_SESSION,), text=True, details="Of oh-my-pi and pi.",
+    ),
+    Subcommand(
+        "new-session", "", "begin anew, in the same process", "sub_rpc:new_session", "sessions", (_SESSION,),
+        details="Of oh-my-pi and pi. The session as it was stays saved.",
+    ),
+    Subcommand(
+        "branches", "", "the messages of yours before which the session can be forked", "sub_rpc:branches", "sessions",
+        (_SESSION,), details="Of oh-my-pi and pi. Then: %hm fork ENTRY.",
+    ),
+    Subcommand(
+        "call", "METHOD [JSON]", "send the agent a request of its own protocol, as it is", "sub_rpc:call", "the agent",
+        (_SESSION,), text=True,
+        details="For what has no command here. Nothing is checked; the answer is shown as JSON.",
+        examples=("%hm call get_last_assistant_text", '%hm call set_auto_retry {"enabled": false}'),
+    ),
+    Subcommand(
         "config", "[NAME[=VALUE]]", "show or change settings", "config:run", "this extension", words=1,
         completes="setting",
         details="Settings hold for this kernel. To keep them, put c.HmMagics.NAME = VALUE in ipython_config.py. "
@@ -306,7 +340,7 @@ def check_prompt(text: str, *, names: Collection[str] = (), calls: Collection[st
         return
     head, tail = words[0], words[1:]
     plain = [w for i, w in enumerate(tail) if not w.startswith("--") and not (i and tail[i - 1].startswith("--"))]
-    guess = meant(head)
+    guess = "" if head.lower() in _ALSO else meant(head)
     if guess and len(plain) > SUBCOMMANDS[guess].words and any(w not in {*names, *calls} for w in plain):
         return
     if not guess and all(w in {*names, *calls} for w in plain):

@@ -24,6 +24,8 @@ _APART = 12
 """… of the shortest that is looked for in pieces and in base64."""
 _CUT = 8
 """… of the beginning that counts as one that was cut off."""
+_LONGEST = 4_000  # characters before a text's end that are looked at for one that was cut off
+_MAY_BREAK = re.compile("[\n\r\x1b\u200b-\u200d\u2060\ufeff\xad]")
 _PROVIDERS = {
     "anthropic": "anthropic key", "claude": "anthropic key", "openai": "openai key", "gemini": "google key",
     "google": "google key", "github": "github token", "gh": "github token", "gitlab": "gitlab token", "aws": "aws key",
@@ -137,6 +139,10 @@ class Finder:
             squeezed = without(form, BROKEN).text
             if len(squeezed) >= _APART:
                 self._long.setdefault(squeezed, kind)
+        # By how they begin, which is the same for most forms of one secret: a text is searched for a few words only.
+        self._by_head = _by_head(self._kind)
+        self._long_by_head = _by_head(self._long)
+        self.shortest = min(map(len, self._kind), default=0)
 
     def __repr__(self) -> str:
         return f"<{self._count} known secrets>"
@@ -144,28 +150,40 @@ class Finder:
     def __bool__(self) -> bool:
         return bool(self._kind)
 
-    def find(self, text: str) -> Iterator[Span]:
-        """Where they stand in ``text``, also broken by escapes, line ends, and the marks of a diff, or cut off."""
+    def find(self, text: str, broken: View | None = None) -> Iterator[Span]:
+        """Where they stand in ``text``, also broken by escapes, line ends, and the marks of a diff, or cut off. ``broken``:
+        the text without line ends, where one has it already."""
         yield from self._cut(text)
-        for form, kind in self._kind.items():
-            if form in text:
-                yield from _each(View(text, [], []), form, kind)
+        plain = View(text, [], [])
+        for head, all_of in self._by_head.items():
+            if head in text:
+                for form in all_of:
+                    yield from _each(plain, form, self._kind[form])
         seen = [BROKEN]
         if "\n+" in text or "\n-" in text or "\n>" in text or "\n|" in text:
             seen.append(MARKED)
-        for noise in seen if any(c in text for c in "\n\r\x1b\u200b\u200c\u200d\u2060\ufeff\xad") else ():
-            view = without(text, noise)
-            for form, kind in self._long.items():
-                if form in view.text:
-                    yield from _each(view, form, kind)
+        for noise in seen if _MAY_BREAK.search(text) and self._long else ():
+            view = broken if noise is BROKEN and broken is not None else without(text, noise)
+            for head, all_of in self._long_by_head.items():
+                if view.cuts and head in view.text:
+                    for form in all_of:
+                        yield from _each(view, form, self._long[form])
 
     def _cut(self, text: str) -> Iterator[Span]:
         """The beginning of one at the text's end, or before an ellipsis: titles are cut."""
         end = len(text.rstrip("\u2026. \n"))
-        for form, kind in self._long.items():
-            head = text.find(form[:_CUT], max(0, end - len(form)), end)
-            if head >= 0 and form.startswith(text[head:end]):
-                yield Span(head, end, kind, 0)
+        for head, all_of in self._long_by_head.items():
+            for form in all_of if text.find(head, max(0, end - _LONGEST), end) >= 0 else ():
+                at = text.find(head, max(0, end - len(form)), end)
+                if at >= 0 and form.startswith(text[at:end]):
+                    yield Span(at, end, self._long[form], 0)
+
+
+def _by_head(forms: Iterable[str]) -> dict[str, list[str]]:
+    out: dict[str, list[str]] = {}
+    for form in forms:
+        out.setdefault(form[:_CUT], []).append(form)
+    return out
 
 
 def _each(view: View, form: str, kind: str) -> Iterator[Span]:

@@ -28,7 +28,7 @@ _IS = re.compile(r"""["'`*]{0,2}[ \t](?P<sep>is)[ \t]*:?[ \t]*["'`*]{0,2}""")
 _QUOTED = re.compile(
     rf"""[rbfuRBFU]{{0,2}}(?P<q>\\{{0,3}}(?:\"\"\"|'''|["'`]))(?P<v>(?:(?!(?P=q))[^\n]){{1,{_LONGEST}}}?)(?P=q)"""
 )
-_BARE = re.compile(rf"""[^\s"'`,;&<>]{{1,{_LONGEST}}}""")
+_BARE = re.compile(r"""[^\s"'`,;&<>]{1,1000}""")
 _LINE_END = re.compile(r"[ \t]*(?:[#;]|//|\\?$|\\n|\\r|\r)", re.M)
 _SHELL_END = re.compile(r"""\s*(?:$|-{1,2}\w|[|;&"'`)])""", re.M)
 _NEXT_PAIR = re.compile(r" [a-z]\w{0,30}=[^=\s]")
@@ -171,7 +171,7 @@ def _given(text: str, start: int, end: int) -> tuple[int, int, str] | None:
         return (quoted.start("v"), quoted.end("v"), kind) if good else None
     if sign in (",", "("):
         return None
-    bare = _BARE.match(text, at)
+    bare = _BARE.match(text, at) if text[at : at + 1] not in ("[", "(", "{", "$") else None
     if bare is None:
         return None
     value, to = bare[0], bare.end()

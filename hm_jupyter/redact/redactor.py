@@ -22,6 +22,8 @@ _FINDERS = (
     blocks.private_keys, shapes.find, places.addresses, places.assignments, places.bearers, places.command_lines
 )  # fmt: skip
 _DEPTH = 200
+_ROUNDS = 5
+_SHORT, _MOST = 300, 20_000
 
 
 def in_words(found: Mapping[str, int]) -> list[str]:
@@ -38,6 +40,8 @@ class Redactor:
     def __init__(self, known: Iterable[tuple[str, str]] = ()) -> None:
         self._known = Finder((_plain(kind), secret) for kind, secret in known)
         self.found: Counter[str] = Counter()
+        self._clean: set[str] = set()  # short texts that were looked at: names and states stand in every entry
+        self._least = min(8, self._known.shortest or 8)
 
     def __repr__(self) -> str:
         return f"<Redactor: {self._known!r}, {sum(self.found.values())} taken out>"
@@ -48,8 +52,22 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """``text`` without secrets. Takes time in proportion to its length."""
-        if len(text) < 4:
+        for _ in range(_ROUNDS):  # where something was taken out, what stood against it may show itself now
+            made = self._once(text)
+            if made == text:
+                break
+            text = made
+        return text
+
+    def _once(self, text: str) -> str:
+        if len(text) < self._least or text in self._clean:
             return text
+        made = self._pieces(text)
+        if made == text and len(text) < _SHORT and len(self._clean) < _MOST:
+            self._clean.add(text)
+        return made
+
+    def _pieces(self, text: str) -> str:
         if "[redacted " not in text:
             return self._piece(text)
         out: list[str] = []
@@ -112,12 +130,13 @@ class Redactor:
 
     def _piece(self, text: str) -> str:
         view = without(text, ESCAPES) if HAS_ESCAPES.search(text) else whole(text)
-        spans: list[Span] = list(self._known.find(text)) if self._known else []
+        broken = without(text, BROKEN) if "\n" in text and (self._known or shapes.may_hold_across(text)) else None
+        spans: list[Span] = list(self._known.find(text, broken)) if self._known else []
         for find in _FINDERS:
             spans += find(view)
         spans += shapes.find_cut(view)
-        if "\n" in text:
-            spans += shapes.find_wrapped(without(text, BROKEN)) if shapes.may_hold_across(text) else ()
+        if broken is not None:
+            spans += shapes.find_wrapped(broken)
         if not spans:
             return text
         out: list[str] = []

@@ -28,6 +28,7 @@ from .hosting import Hosting
 from .journal import Journal
 from .policy import Policy
 from .reducer import appended, reduce
+from .shelf import Shelf, carry_out, taken
 from .state import running_turn
 from .turn import TurnOptions, Watch
 from .waiters import Waiter, Waiters
@@ -60,6 +61,7 @@ class Controller:
         self.watches: dict[int, Watch] = {}
         self.decider = Decider(self, policy, alone)
         self.hosting = Hosting(self, roots)
+        self.shelf: Shelf | None = None
         self._clock = clock
         self._listeners: list[Listener] = []
         self._batch: list[Op] = []
@@ -370,6 +372,9 @@ class Controller:
             raise gone_error(self.transcript.state.agent, self._exit or Exit(), self.start_again)
         command = resolve(command, self.transcript)
         check(command, self.transcript, self.capabilities)
+        if taken(self.shelf, command):
+            self.start_soon(self._from_shelf, command)
+            return self._waiters.add(command.id)
         step = self.hosting.answer(command) or self.adapter.send(self.decider.for_wire(command, via))
         waiter = self._waiters.add(command.id)
         self._sent(command, via, options)
@@ -378,6 +383,10 @@ class Controller:
         assert self._tasks is not None
         self._tasks.start_soon(self._outcome, command, waiter)
         return waiter
+
+    async def _from_shelf(self, command: cmd.Command) -> None:
+        assert self.shelf is not None
+        self.announce(await carry_out(self.shelf, command))
 
     def _sent(self, command: cmd.Command, via: str, options: TurnOptions | None) -> None:
         if isinstance(command, (cmd.Prompt, cmd.Steer, cmd.FollowUp)):

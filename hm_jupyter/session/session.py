@@ -25,6 +25,7 @@ from .controller import Controller
 from .forks import entry_of
 from .policy import ApprovePolicy
 from .presence import front
+from .rpc_calls import RpcCalls
 from .runtime import Runtime, follow
 from .turn import Turn
 
@@ -105,6 +106,11 @@ class Session(AsyncCalls, AgentCalls):
     def lost(self) -> bool:
         """Has the agent ended by itself, or the connection to it?"""
         return self.controller.lost
+
+    @property
+    def rpc(self) -> RpcCalls:
+        """The commands of oh-my-pi and pi that no other agent has. Raises ``NotSupported`` for another agent."""
+        return RpcCalls(self)
 
     # ---- prompts ---------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,8 @@ Deviations that are mended instead of refused, since losing a whole event is wor
 bytes that are not UTF-8 and surrogates that have no partner become U+FFFD, ``NaN`` and ``Infinity`` become ``null``
 (no JSON writer on the way to the browser would take them), a byte order mark is skipped, and so are terminal escapes
 and control bytes glued in front of an object. Other text in front of one is not: an agent that logs what it hears
-(``recv {"id": 1, …}``) would have its log taken for its word. Nesting deeper than the
+(``recv {"id": 1, …}``) would have its log taken for its word. It is where the agent is known to let others write to its
+output without a line end (``glued``: oh-my-pi and its extensions' ``console.log``). Nesting deeper than the
 parser's limit (200) is refused: whoever handles the value next would run out of stack.
 
 Joining the lines of a read into one JSON array and parsing it in one call was measured: 16-20 ms against 21 ms for
@@ -51,15 +52,21 @@ _ESCAPES = re.compile(  # each byte can be matched in one way only, so a failing
 )
 
 
+_FRAME = re.compile(r'\{"(?:type|id)":')
+"""How a message begins that others' text may be glued in front of (``glued``)."""
+
+
 class LineDecoder:
     """Splits a stream of bytes into lines and decodes them.
 
     ``feed`` it what was read, in any portions, and ``end`` it when the stream is over; both return what was completed,
-    in order. ``max_line`` is the cap of one line in bytes, without its line end.
+    in order. ``max_line`` is the cap of one line in bytes, without its line end. ``glued``: a line that is no JSON is tried
+    again from the first ``{"type":`` or ``{"id":`` in it, and what stands before that is left out.
     """
 
-    def __init__(self, max_line: int = MAX_LINE) -> None:
+    def __init__(self, max_line: int = MAX_LINE, *, glued: bool = False) -> None:
         self._max = max_line
+        self._glued = glued
         self._rest = bytearray()  # the line that has no end yet
         self._skipping = False  # inside a line that was too long
 
@@ -107,7 +114,7 @@ class LineDecoder:
                 out.append(Message(from_json(line, allow_inf_nan=False, cache_strings="keys")))
             except ValueError as error:
                 if line and not line.isspace():
-                    out.append(_decode_odd(line, error))
+                    out.append(_decode_odd(line, error, self._glued))
 
     def _too_long(self, more: bytes, out: list[Received]) -> None:
         head = bytes(self._rest[: 4 * EXCERPT]) + more[: 4 * EXCERPT]
@@ -136,13 +143,17 @@ def excerpt(line: bytes) -> str:
     return line[: 4 * EXCERPT].decode("utf-8", "replace")[:EXCERPT]
 
 
-def _decode_odd(line: bytes, error: ValueError) -> Message | BadLine:
+def _decode_odd(line: bytes, error: ValueError, glued: bool = False) -> Message | BadLine:
     """What the fast parser refused: a mendable deviation, or no JSON."""
     if "recursion limit" in str(error):
         return BadLine("the line is JSON nested too deeply", excerpt(line))
     text = line.decode("utf-8", "replace").lstrip("\ufeff")
-    if glued := _ESCAPES.match(text):
-        text = text[glued.end() :]
+    if escapes := _ESCAPES.match(text):
+        text = text[escapes.end() :]
+    if glued and (found := _FRAME.search(text)) and found.start():
+        own = _decode_odd(text[found.start() :].encode("utf-8", "surrogatepass"), error)
+        if isinstance(own, Message) and isinstance(own.value, dict):
+            return own
     try:
         return Message(_mend(json.loads(text, parse_constant=_no_number)))
     except RecursionError:

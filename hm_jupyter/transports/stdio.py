@@ -49,7 +49,7 @@ class StdioTransport(Transport):
 
     ``cwd``: its working folder; ``env``: laid over the inherited environment (``None`` removes a variable);
     ``max_line``: cap of one line in bytes; ``grace``: seconds it has to end after its stdin closed, and again after
-    SIGTERM.
+    SIGTERM; ``glued``: others write to its stdout too (:class:`~hm_jupyter.transports.lines.LineDecoder`).
     """
 
     def __init__(
@@ -60,10 +60,11 @@ class StdioTransport(Transport):
         *,
         max_line: int = MAX_LINE,
         grace: float = GRACE,
+        glued: bool = False,
     ) -> None:
         self._command = (argv, cwd, env)
         self._grace = grace
-        self._decoder = LineDecoder(max_line)
+        self._decoder = LineDecoder(max_line, glued=glued)
         self._ring = Ring()
         self._child: Child | None = None
         self._told = b""  # of the control socket, the unfinished line

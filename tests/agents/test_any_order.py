@@ -1,12 +1,16 @@
-"""Whatever is sent to a running turn, and whenever: the wire stays legal and the agent comes to rest."""
+"""Whatever is sent to a running turn, and whenever: the wire stays legal, the agent comes to rest, and what is saved
+agrees with what was told."""
 
 from __future__ import annotations
+
+import shutil
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ..helpers import hm_grammar
+from ..helpers.saved_session import check, closed, opened
 from .conftest import Peer
 
 SCRIPT = """
@@ -46,7 +50,9 @@ ACTIONS = st.sampled_from(
 def peer(tmp_path_factory):
     folder = tmp_path_factory.mktemp("any")
     (folder / "script.toml").write_text(SCRIPT)
-    agent = Peer(folder, "--model", str(folder / "script.toml"))
+    agent = Peer(
+        folder, "--model", str(folder / "script.toml"), env={"HM_SESSIONS": str(folder / "sessions")}, saved=True
+    )
     agent.until("session_start")
     yield agent
     agent.stop()
@@ -116,7 +122,28 @@ def test_any_order_of_commands_leaves_a_legal_wire(peer, actions):
     play.send("prompt", text="go")
     for action in actions:
         play.do(action)
-    hm_grammar.check(play.rest(), play.sent)
+    events = play.rest()
+    hm_grammar.check(events, play.sent)
+    _saved(peer, events)
+
+
+KEPT = ("message_end", "tool_call", "approval_needed", "approval", "question", "tool_result", "usage", "turn_end")
+
+
+def _saved(peer, events):
+    """The file as another process would find it now has the conversation, and what was told since the last fork."""
+    name = f"{events[-1]['session']}.jsonl"
+    shutil.copy(peer.cwd / "sessions" / name, peer.cwd / name)
+    session, kept = opened(peer.cwd / name, peer.cwd)
+    check(session, kept)
+    closed(kept)
+    told = [e for e in events if e["type"] in KEPT and e["session"] == session.id]
+    kept = [e for e in kept if e["type"] in KEPT]
+
+    def bare(event):
+        return {k: v for k, v in event.items() if k not in ("v", "time", "session")}
+
+    assert [bare(e) for e in kept[len(kept) - len(told) :]] == [bare(e) for e in told]
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

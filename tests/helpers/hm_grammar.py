@@ -26,11 +26,18 @@ def check(events: Sequence[Event], sent: Sequence[Any]) -> None:
 
 def _turns(events: Sequence[Event]) -> None:
     turn: list[Event] = []
+    compacting = False
     for event in events:
+        if event["type"] in ("compaction_start", "compaction_end"):
+            assert compacting == (event["type"] == "compaction_end"), "compaction_start and _end take turns"
+            compacting = not compacting
+            if not turn:
+                continue  # asked for, between two turns
         turn.append(event)
         if event["type"] == "turn_end":
             _turn(turn)
             turn = []
+    assert not compacting, "a compaction that never ended"
     assert not turn, f"after the last turn_end: {[e['type'] for e in turn]}"
     entries = Counter(e["entry"] for e in events if "entry" in e)
     assert all(n == 1 for n in entries.values()), f"an entry id twice: {entries}"

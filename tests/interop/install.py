@@ -122,7 +122,8 @@ def _npm(folder: Path, spec: dict[str, Any]) -> None:
     (folder / "package.json").write_text('{"private": true}')
     quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--save-exact"]
     scripts = [] if spec.get("scripts") else ["--ignore-scripts"]
-    _run([npm, "install", *quiet, *scripts, *spec["npm"]], folder)
+    lean = ["--omit=optional"] if spec.get("lean") else []
+    _run([npm, "install", *quiet, *scripts, *lean, *spec["npm"]], folder)
     if spec.get("node", 0) > 20 and node(spec["node"]) is None:
         raise _Failed(f"it needs Node {spec['node']}: neither on PATH nor as the peer node22")
 
@@ -156,6 +157,8 @@ def _run(argv: list[str], folder: Path) -> None:
 
 def _digest(spec: dict[str, Any]) -> str:
     wanted = {key: spec.get(key) for key in ("npm", "pip", "sdist", "python", "node", "scripts")}
+    if spec.get("lean"):  # later than the rest, which is not installed anew for it
+        wanted["lean"] = True
     return hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -19,9 +19,20 @@ from uuid import uuid4
 
 from hm_jupyter.catalog import catalog
 
-from .rows import MODEL_PORT, SHARED, Row
+from .rows import HERE, MODEL_PORT, SHARED, Row
 
-KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "HM_INTEROP", "PYTHONPATH", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
+KEPT = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "TMPDIR",
+    "HM_INTEROP",
+    "HM_SHARED",
+    "PYTHONPATH",
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+)
 TAG = "HM_INTEROP_ROW"
 """A variable that all processes of a row inherit, so that what is left behind can be found."""
 
@@ -157,7 +168,8 @@ class Place(AbstractContextManager["Place"]):
 
     def _files(self, key: str, folder: Path) -> None:
         for name, source in self.row.raw.get(key, {}).items():
-            text = (SHARED / "agents" / "configs" / source).read_text()
+            own = HERE / "configs" / source
+            text = (own if own.exists() else SHARED / "agents" / "configs" / source).read_text()
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text.replace(MODEL_PORT, self.model.removeprefix("http://") or MODEL_PORT))

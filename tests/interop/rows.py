@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ else:
     import tomli as tomllib
 
 HERE = Path(__file__).resolve().parent
-SHARED = HERE.parent.parent.parent / "shared"
+SHARED = Path(os.environ.get("HM_SHARED") or HERE.parent.parent.parent / "shared")
+"""What is beside the checkout (or where the variable says): the scripted model, configurations."""
 MODEL_PORT = "127.0.0.1:8399"
 """Where the configurations in ``../shared`` expect the scripted model."""
 

@@ -422,7 +422,7 @@ def test_tab_completes_subcommands_options_values_names_and_calls(shell: Interac
     run(shell, "%hm pending --wait 5")
     frame = shell.user_ns["my_table"] = [1]
     assert frame
-    assert complete(shell, "%hm st") == ["start", "stop", "state", "steer", "stop-work"]
+    assert complete(shell, "%hm st") == ["start", "stop", "state", "steer", "stop-work", "stats"]
     assert "import" not in complete(shell, "%hm ")
     assert complete(shell, "%hm ")[:2] == ["start", "agents"]
     assert complete(shell, "%%hm --ap") == ["--approve"]
@@ -444,7 +444,7 @@ def test_unloading_takes_everything_away_and_loading_again_brings_it_back(shell:
     assert complete(shell, "%hm st") == []
     shell.run_line_magic("load_ext", "hm_jupyter")
     shell.run_line_magic("reload_ext", "hm_jupyter")
-    assert complete(shell, "%hm st") == ["start", "stop", "state", "steer", "stop-work"]
+    assert complete(shell, "%hm st") == ["start", "stop", "state", "steer", "stop-work", "stats"]
     assert sum(type(c).__name__ == "HmMagics" for c in shell.configurables) == 1
 
 

@@ -10,7 +10,8 @@ from hm_jupyter.notebook.subcommands import SUBCOMMANDS, distance, meant
 
 CALLS = (
     "start agents use stop steer follow approve deny answer pending abort mode model effort compact state sessions fork "
-    "export config help login logout resume close delete stop-work options set commands"
+    "export config help login logout resume close delete stop-work options set commands "
+    "bash stats name new-session branches call"
 ).split()
 
 
@@ -51,7 +52,7 @@ def test_prose_is_a_prompt(text: str):
     ("line", "right"),
     [
         ("aprove", "%hm approve"),
-        ("statsu", "%hm state"),
+        ("statu", "%hm state"),
         ("status", "%hm state"),
         ("Help", "%hm help"),
         ("cancel", "%hm abort"),

@@ -235,3 +235,32 @@ def test_encoding_refuses_what_json_cannot_hold_and_keeps_lone_surrogates_harmle
     with pytest.raises(TypeError):
         encode({"x": object()})
     assert encode("\ud800\u2028") == b'"\\ud800\\u2028"\n'
+
+
+# ---- noise in front of a message, where the agent is known for it ---------------------------------------------------------
+
+
+def glued(line: bytes) -> list[Received]:
+    return LineDecoder(glued=True).feed(line + b"\n")
+
+
+def test_text_without_a_line_end_in_front_of_a_message_is_left_out_where_the_agent_is_known_for_it() -> None:
+    frame = b'{"type":"agent_start"}'
+    assert glued(b"noise without newline " + frame) == [Message({"type": "agent_start"})]
+    assert glued(b'a {brace} {"id":"c1","type":"response"}') == [Message({"id": "c1", "type": "response"})]
+    assert glued(b"\x1b[31m red " + frame) == [Message({"type": "agent_start"})]
+    assert glued(frame) == [Message({"type": "agent_start"})]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"only noise", b'half {"type":"agent_start"', b'two {"type":"a"} {"type":"b"}', b'{"type":"a" {"type":"b"}'],
+)
+def test_what_is_no_one_message_behind_the_noise_stays_a_bad_line(line: bytes) -> None:
+    (bad,) = glued(line)
+    assert isinstance(bad, BadLine)
+    assert bad.text == line.decode()
+
+
+def test_of_any_other_agent_text_in_front_of_an_object_is_no_message() -> None:
+    assert isinstance(decode(b'recv {"type":"agent_start"}'), BadLine)

@@ -25,10 +25,10 @@ def open_row(place: Place, **options: Any) -> Session:
         options["env"] = place.environment()
     return hm_jupyter.connect(
         agent,
-        protocol=raw.get("protocol", "acp"),
+        protocol=raw.get("protocol", None if raw.get("known") else "acp"),
         cwd=place.work,
         start_timeout=max(90.0, place.row.patience),
-        **options,
+        **{**raw.get("open", {}), **options},
     )
 
 
