@@ -1,10 +1,7 @@
 """Host tools and host URIs (omp): functions and documents of the notebook's, offered to the agent.
 
 ``set_host_tools`` and ``set_host_uri_schemes`` (by ``CallAgent``) offer them; a call of the agent's becomes a
-:class:`~hm_jupyter.protocols.base.HostCall`:
-
-``host_tool``: name, args (an object), call_id -> ``{"text"}`` or ``{"content": [blocks]}``, perhaps ``{"details"}``
-``host_uri``: operation ("read" or "write"), url, content -> ``{"content"}`` for a read, perhaps ``{"content_type"}``
+:class:`~hm_jupyter.protocols.base.HostCall`: ``tool``, ``uri_read`` or ``uri_write``.
 """
 
 from __future__ import annotations
@@ -19,31 +16,33 @@ class Host:
     """The agent's calls that wait for the notebook."""
 
     def __init__(self) -> None:
-        self._open: dict[str, str] = {}  # id -> host_tool or host_uri
+        self._open: dict[str, str] = {}  # id -> the host call it became
 
     def tool(self, value: dict[str, Any], step: Step) -> None:
         """``host_tool_call``."""
         call_id = read.text(value.get("id"))
         if call_id:
-            self._open[call_id] = "host_tool"
+            self._open[call_id] = "tool"
             args = {
                 "name": read.text(value.get("toolName")),
-                "args": read.fields(value.get("arguments")),
+                "arguments": read.fields(value.get("arguments")),
                 "call_id": read.text(value.get("toolCallId")),
             }
-            step.calls.append(HostCall(call_id, "host_tool", args))
+            step.calls.append(HostCall(call_id, "tool", args))
 
     def uri(self, value: dict[str, Any], step: Step) -> None:
-        """``host_uri_request``."""
-        call_id = read.text(value.get("id"))
-        if call_id:
-            self._open[call_id] = "host_uri"
-            args: dict[str, Any] = {
-                "operation": read.text(value.get("operation")) or "read",
-                "url": read.text(value.get("url")),
-                "content": value.get("content") if isinstance(value.get("content"), str) else None,
-            }
-            step.calls.append(HostCall(call_id, "host_uri", args))
+        """``host_uri_request``. What is neither a read nor a write is refused."""
+        call_id, operation = read.text(value.get("id")), value.get("operation")
+        if not call_id:
+            return
+        args = {"url": read.text(value.get("url"))}
+        if operation == "write":
+            args |= {"content": read.text(value.get("content")), "call_id": ""}
+        elif operation != "read":
+            step.messages.append(_uri_result(call_id, HostFailure("invalid", "Only read and write are known here.")))
+            return
+        self._open[call_id] = f"uri_{operation}"
+        step.calls.append(HostCall(call_id, f"uri_{operation}", args))
 
     def cancel(self, value: dict[str, Any], step: Step) -> None:
         """``host_tool_cancel``, ``host_uri_cancel``: nobody waits for it any more."""
@@ -54,14 +53,14 @@ class Host:
     def done(self, call_id: str, result: dict[str, Any] | HostFailure, step: Step) -> None:
         """It was done, or could not be: a call that fails is answered too, lest the agent waits for ever."""
         kind = self._open.pop(call_id, "")
-        if kind == "host_tool":
+        if kind == "tool":
             step.messages.append(_tool_result(call_id, result))
-        elif kind == "host_uri":
+        elif kind:
             step.messages.append(_uri_result(call_id, result))
 
     def update(self, call_id: str, text: str, step: Step) -> None:
         """The output of a running host tool so far."""
-        if self._open.get(call_id) == "host_tool":
+        if self._open.get(call_id) == "tool":
             partial = {"content": [{"type": "text", "text": text}]}
             step.messages.append({"type": "host_tool_update", "id": call_id, "partialResult": partial})
 
