@@ -9,7 +9,7 @@ import sys
 
 from .report import Row, table
 
-ALL = ("client_stream", "acp_client", "outbox", "control_latency", "load_ext", "bundle")
+ALL = ("client_stream", "acp_client", "outbox", "control_latency", "load_ext", "bundle", "long_session")
 
 
 def main(names: list[str]) -> int:

@@ -153,6 +153,7 @@ def test_everything_that_is_imported_is_declared_and_everything_declared_is_impo
         "typing_extensions",  # pydantic's
         "anthropic",  # pydantic-ai-slim[anthropic] brings it, of a version it knows
         "openai",  # pydantic-ai-slim[openai], likewise
+        "bs4",  # markdownify's
         "keyring",  # asked for a key only where it is installed
     }
     elsewhere.add("tomllib")  # Python's own from 3.11 on; tomli stands in for it below
@@ -161,11 +162,12 @@ def test_everything_that_is_imported_is_declared_and_everything_declared_is_impo
         for _, name in imports_of(path):
             top = name.split(".")[0]
             if top not in sys.stdlib_module_names and top not in {"hm_jupyter", "__future__"}:
-                (of_models if "agents/llm/" in path.as_posix() else third_party).add(top)
+                models = any(part in path.as_posix() for part in ("agents/llm/", "agents/tools/worker/"))
+                (of_models if models else third_party).add(top)
     used = {distribution.get(name.lower(), name.lower()) for name in third_party - elsewhere}
     used_by_models = {distribution.get(name.lower(), name.lower()) for name in of_models - elsewhere}
     extra -= {"anthropic"}  # held down for an old Python only, brought by pydantic-ai-slim
-    assert extra <= used_by_models <= extra | declared, "the extra llm is what agents/llm imports"
+    assert extra <= used_by_models <= extra | declared, "the extra llm is what agents/llm and the tools' worker import"
     assert used <= declared, f"imported but not in pyproject.toml's dependencies: {sorted(used - declared)}"
     declared -= {"tomli"} - used  # declared below Python 3.11 only, and imported there only
     # ipython is a dependency for its magics machinery even where only traitlets or TYPE_CHECKING names it.

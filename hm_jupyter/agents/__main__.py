@@ -97,8 +97,6 @@ def _main(argv: Sequence[str] | None) -> int:
         return asyncio.run(agent.serve())
     finally:
         clean_up()
-        if agent.host.outputs is not None:
-            agent.host.outputs.clear()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from ..exports import render
 from ..redact import Redactor
 from ..transcript import Entry, NoticeEntry, SessionState, Transcript
 from . import saved, told
-from .journal import Journal
+from .journal import rows_of
 from .known_secrets import secrets_of
 from .session import Session
 from .tools import TOOLS
@@ -83,11 +83,10 @@ def _branches(session: Session, all_branches: bool) -> Iterator[_Branch]:
     for name in saved.branches(session.id):
         if name == session.id or name not in heads:
             continue
-        journal = Journal(saved.file_of(name))
         try:
-            theirs = list(saved.events(journal.rows()))
-        finally:
-            journal.close()
+            theirs = list(saved.events(rows_of(saved.file_of(name))))  # maybe of another process, which writes it now
+        except OSError:
+            continue
         yield _Branch(heads[name], theirs, _shared(mine, theirs))
 
 

@@ -18,6 +18,9 @@ from typing import Any
 TAIL = 64 * 1024
 """Bytes at the end of a file that are looked through for its newest summary."""
 
+PIECE = 256 * 1024
+"""Bytes read at a time."""
+
 PATIENCE = 0.3
 """Seconds to wait for a file that somebody has: whoever lists the sessions has each one for an instant."""
 
@@ -60,22 +63,22 @@ class Journal:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """All rows, oldest first."""
-        if self._fd < 0:
-            return
-        with os.fdopen(os.dup(self._fd), "rb") as file:
-            self.unreadable = 0
-            position = 0
-            while True:
-                file.seek(position)  # the descriptor's position is shared with whoever reads at the same time
-                line = file.readline()
-                position += len(line)
-                if not line.endswith(b"\n"):
-                    return
-                row = parsed(line)
+        self.unreadable = 0
+        position, rest = 0, b""
+        while self._fd >= 0:  # no second descriptor: a reader that is not done must not keep the lock
+            piece = os.pread(self._fd, PIECE, position)
+            if not piece:
+                return
+            position += len(piece)
+            *lines, end = piece.split(b"\n")
+            for line in lines:
+                row = parsed(rest + line)
+                rest = b""
                 if row is None:
                     self.unreadable += 1
                 else:
                     yield row
+            rest += end
 
     def close(self) -> None:
         """Let go of the file. Harmless when repeated."""
@@ -122,6 +125,14 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file that may be another process's: read as it is, neither locked nor repaired. Raises ``OSError``."""
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n") and (row := parsed(line)) is not None:
+                yield row
 
 
 def repair(fd: int) -> None:

@@ -356,10 +356,10 @@ def _belongs(row: dict[str, Any], ids: set[str]) -> bool:
     """Whether a row after the wanted message still is part of it: its own event, and all results of a batch."""
     message, event = row.get("message"), row.get("event")
     if isinstance(message, dict):
-        return message.get("role") == "tool" and message.get("call_id") in ids
+        return message.get("role") == "tool" and str(message.get("call_id")) in ids
     if isinstance(event, dict):
         kind = event.get("type")
         if kind == "turn_end":
             return True
-        return event.get("entry") in ids or event.get("call_id") in ids or event.get("role") == "tool"
+        return str(event.get("entry")) in ids or str(event.get("call_id")) in ids or event.get("role") == "tool"
     return False

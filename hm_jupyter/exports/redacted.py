@@ -13,7 +13,8 @@ from typing import Any
 from ..events import Image
 from ..redact import Redactor
 from ..redact.pictures import without_metadata
-from ..transcript import Rope, ToolEntry, Transcript
+from ..transcript import Rope, Transcript
+from .view import names_of
 
 _DEPTH = 60
 
@@ -39,29 +40,26 @@ def redacted(transcript: Transcript, redactor: Redactor) -> Transcript:
     return Transcript(state, entries)
 
 
-def _without(value: Any, redactor: Redactor, name: str = "", depth: int = 0) -> Any:
+def _without(value: Any, redactor: Redactor, depth: int = 0) -> Any:
+    if value is None or isinstance(value, (int, float)):
+        return value
     if isinstance(value, str):
-        return redactor.text(value)
+        return redactor.text(value) if value else value
     if isinstance(value, Rope):
         return Rope(redactor.text(str(value)))
     if isinstance(value, Image):
         return _picture(value)
-    if depth > _DEPTH or value is None or isinstance(value, (int, float)):
+    if depth > _DEPTH:
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        given = isinstance(value, ToolEntry)
-        return replace(
-            value,
-            **{
-                f.name: redactor.value(getattr(value, f.name)) if given and f.name == "input"
-                else _without(getattr(value, f.name), redactor, f.name, depth + 1)
-                for f in fields(value)
-            },
-        )  # fmt: skip
+        new = {n: _without(getattr(value, n), redactor, depth + 1) for n in names_of(type(value)) if n != "input"}
+        if hasattr(value, "input"):
+            new["input"] = redactor.value(value.input)
+        return type(value)(**new)
     if isinstance(value, dict):
         return redactor.value(value)
     if isinstance(value, (list, tuple)):
-        return [_without(v, redactor, name, depth + 1) for v in value]
+        return [_without(v, redactor, depth + 1) for v in value]
     return value
 
 

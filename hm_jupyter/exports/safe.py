@@ -74,6 +74,8 @@ def plain(text: str, *, exact: bool = False) -> str:
 
 def markup(text: str, *, exact: bool = False) -> str:
     """For HTML: escaped, hidden characters as ``<b class="hm-esc">[U+202E]</b>``."""
+    if not (_EXACT if exact else _PROSE).search(text) and (not exact or text.isascii()):  # nearly all of it
+        return html.escape(text, quote=False)
     return "".join(
         f'<b class="hm-esc">[{name_of(s)}]</b>' if hidden else html.escape(s, quote=False)
         for hidden, s in pieces(text, exact=exact)

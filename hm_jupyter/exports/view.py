@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import Any, TypeVar, Union, cast
 
 from ..events import Image
@@ -79,11 +80,19 @@ def shortener(root: str) -> Callable[[str], str]:
     return shorten
 
 
+@cache
+def names_of(cls: Any) -> tuple[str, ...]:
+    """The names of a dataclass's fields."""
+    return tuple(f.name for f in fields(cls))
+
+
 def rewrite(value: T, text: Callable[[str], str], depth: int = 0) -> T:
     """A copy of ``value`` with ``text`` applied to every string in it, keys too; pictures are left as they are."""
     new: Any = value
+    if value is None or isinstance(value, (int, float)):
+        return value
     if isinstance(value, str):
-        new = text(value)
+        new = text(value) if value else value
     elif isinstance(value, Rope):
         new = Rope(text(str(value)))
     elif isinstance(value, Image):
@@ -91,7 +100,7 @@ def rewrite(value: T, text: Callable[[str], str], depth: int = 0) -> T:
     elif depth > _DEPTH:
         new = "…"
     elif is_dataclass(value) and not isinstance(value, type):
-        new = type(value)(**{f.name: rewrite(getattr(value, f.name), text, depth + 1) for f in fields(value)})
+        new = type(value)(**{n: rewrite(getattr(value, n), text, depth + 1) for n in names_of(type(value))})
     elif isinstance(value, dict):
         new = {text(str(k)): rewrite(v, text, depth + 1) for k, v in value.items()}
     elif isinstance(value, (list, tuple)):

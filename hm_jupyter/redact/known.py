@@ -150,8 +150,9 @@ class Finder:
     def __bool__(self) -> bool:
         return bool(self._kind)
 
-    def find(self, text: str) -> Iterator[Span]:
-        """Where they stand in ``text``, also broken by escapes, line ends, and the marks of a diff, or cut off."""
+    def find(self, text: str, broken: View | None = None) -> Iterator[Span]:
+        """Where they stand in ``text``, also broken by escapes, line ends, and the marks of a diff, or cut off. ``broken``:
+        the text without line ends, where one has it already."""
         yield from self._cut(text)
         plain = View(text, [], [])
         for head, all_of in self._by_head.items():
@@ -162,7 +163,7 @@ class Finder:
         if "\n+" in text or "\n-" in text or "\n>" in text or "\n|" in text:
             seen.append(MARKED)
         for noise in seen if _MAY_BREAK.search(text) and self._long else ():
-            view = without(text, noise)
+            view = broken if noise is BROKEN and broken is not None else without(text, noise)
             for head, all_of in self._long_by_head.items():
                 if view.cuts and head in view.text:
                     for form in all_of:

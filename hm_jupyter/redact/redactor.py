@@ -130,12 +130,13 @@ class Redactor:
 
     def _piece(self, text: str) -> str:
         view = without(text, ESCAPES) if HAS_ESCAPES.search(text) else whole(text)
-        spans: list[Span] = list(self._known.find(text)) if self._known else []
+        broken = without(text, BROKEN) if "\n" in text and (self._known or shapes.may_hold_across(text)) else None
+        spans: list[Span] = list(self._known.find(text, broken)) if self._known else []
         for find in _FINDERS:
             spans += find(view)
         spans += shapes.find_cut(view)
-        if "\n" in text:
-            spans += shapes.find_wrapped(without(text, BROKEN)) if shapes.may_hold_across(text) else ()
+        if broken is not None:
+            spans += shapes.find_wrapped(broken)
         if not spans:
             return text
         out: list[str] = []

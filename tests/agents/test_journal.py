@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hm_jupyter.agents.journal import TAIL, Busy, Journal, peek
+from hm_jupyter.agents.journal import PIECE, TAIL, Busy, Journal, peek
 
 from .conftest import ROOT
 
@@ -119,6 +119,22 @@ def test_rows_are_added_while_others_are_read(tmp_path):
             journal.append({"n": row["n"] + 1})
     assert seen == [0, 1, 2, 3, 4, 5]
     journal.close()
+
+
+def test_a_reader_that_is_not_done_does_not_keep_the_file(tmp_path):
+    path = tmp_path / "s.jsonl"
+    written(path, ROWS)
+    journal = Journal(path)
+    rows = journal.rows()
+    assert next(rows) == ROWS[0]
+    journal.close()
+    Journal(path).close()
+
+
+def test_rows_longer_than_a_piece_are_read_whole(tmp_path):
+    rows = [{"n": n, "text": "y" * length} for n, length in enumerate((PIECE, 3 * PIECE, 0, PIECE - 20))]
+    written(tmp_path / "s.jsonl", rows)
+    assert read(tmp_path / "s.jsonl") == rows
 
 
 def test_two_writers_exclude_each_other_until_one_lets_go(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -218,6 +219,32 @@ def test_the_session_a_fork_was_made_from_is_free_for_another_process(begin):
     assert agent.call("fork")["ok"]
     other = begin("--session", first)
     assert [e["text"] for e in other.turn("say: two") if e["type"] == "message_end"] == ["say: two", "two"]
+
+
+def test_an_export_of_all_branches_has_each_fork_also_one_that_is_open_elsewhere(begin):
+    """HM-134"""
+    agent = begin()
+    agent.turn("say: trunk")
+    agent.turn("say: first")
+    first = told(agent)["session"]
+    assert agent.call("fork", entry="e2")["ok"]
+    agent.turn("say: second")
+    other = begin("--session", first)
+    begun = other.call("prompt", text="ask: still here?")
+    assert begun["ok"]
+    other.until("question")
+
+    def exported(**fields):
+        path = agent.call("export", format="jsonl", path="out.jsonl", **fields)["data"]["path"]
+        rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
+        said = [r["text"] for r in rows if r["type"] == "message_end" and r["role"] == "user"]
+        return [r["id"] for r in rows if r["type"] == "session"], said
+
+    fork = agent.state()["session"]["id"]
+    assert exported() == ([fork], ["say: trunk", "say: second"])
+    ids, said = exported(all_branches=True)
+    assert ids == [fork, first]
+    assert said == ["say: trunk", "say: second", "say: first", "ask: still here?"]
 
 
 # ---- two processes, and one that died ----

@@ -21,9 +21,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def run(tmp_path):
-    runs = Runs(tmp_path)
-    yield runs
-    runs.outputs.clear()
+    return Runs(tmp_path)
 
 
 # ---- what a program wrote ----
@@ -129,15 +127,33 @@ def test_kept_outputs_of_a_saved_session_are_there_again_and_for_its_fork(tmp_pa
     assert Outputs.of(tmp_path / "s1.jsonl").text(id) == "whole"
     fork = Outputs.of(tmp_path / "s2.jsonl", "s1")
     assert fork.text(id) == "whole"
+    assert fork.text(fork.keep("shell", "new")) == "new"
+    assert fork.text(id) == "whole"
     assert Outputs.of(tmp_path / "s3.jsonl").text(id) is None
     assert os.stat(tmp_path / "s1.outputs").st_mode & 0o777 == 0o700
 
 
-def test_the_oldest_kept_outputs_make_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(outputs, "MOST_BYTES", 250)
-    kept = Outputs(tmp_path / "o")
-    ids = [kept.keep("shell", str(n) * 100) for n in range(4)]
-    assert [kept.text(i) is not None for i in ids] == [False, False, True, True]
+@pytest.mark.parametrize("named", [True, False])
+def test_the_oldest_kept_outputs_make_room(tmp_path, monkeypatch, named):
+    monkeypatch.setattr(outputs, "MOST_BYTES", 450)
+    kept = Outputs(tmp_path / "o" if named else None)
+    ids = [kept.keep("shell", str(n) * 100) for n in range(9)]
+    assert len(set(ids)) == 9
+    assert [kept.text(i) for i in ids[:4]] == [None] * 4
+    assert [kept.text(i) for i in ids[-3:]] == [str(n) * 100 for n in (6, 7, 8)]
+
+
+def test_outputs_of_a_session_that_is_not_saved_leave_no_file_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    kept = Outputs(None)
+    assert kept.text(kept.keep("shell", "whole")) == "whole"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_long_line_can_be_read_on_in_parts(run):
+    result = await run("shell", command="head -c 100000 /dev/zero | tr '\\0' x; echo; echo end")
+    id = result.text.split('path="')[1].partition('"')[0]
+    assert (await run("read_file", path=id, first=20, last=21)).text.startswith("x" * 4000 + "\n" + "x" * 4000)
 
 
 def test_what_cannot_be_kept_is_cut_all_the_same(tmp_path):

@@ -64,9 +64,7 @@ def web(monkeypatch):
 
 @pytest.fixture
 def run(tmp_path):
-    runs = Runs(tmp_path)
-    yield runs
-    runs.outputs.clear()
+    return Runs(tmp_path)
 
 
 def text(body: str, kind: str = "text/plain; charset=utf-8") -> tuple[int, dict[str, str], bytes]:
@@ -269,3 +267,39 @@ async def test_each_host_on_the_way_is_judged_anew(run, web, named, monkeypatch)
     run.allowed_hosts = {"second.example", "localhost"}
     assert "leads to http://localhost" in (await run("fetch", url=url)).text  # its own network: never on the way
     assert [host for host, _ in web.asked] == [f"first.example:{web.port}"] * 2 + [f"second.example:{web.port}"]
+
+
+# ---- in the agent ----
+
+
+FETCH = """
+[[prompt]]
+match = "(?s)^(.*)$"
+  [[prompt.step]]
+    [[prompt.step.call]]
+    tool = "fetch"
+    url = "{{match.1}}"
+  [[prompt.step]]
+  text = "done"
+  [[prompt.step]]
+  when = { denied = true }
+  text = "not allowed"
+"""
+
+
+def test_a_person_is_asked_before_anything_is_fetched_in_every_mode(start, web):
+    web.pages["/"] = text("fine")
+    agent = start("--mode", "auto", script=FETCH)
+    needed = agent.ask(web.url)
+    assert needed["summary"] == web.url
+    assert needed["reason"] == "127.0.0.1 may be this machine or one of its own network"
+    assert "rule" not in needed
+    assert web.asked == []
+    agent.call("approve", call_id=needed["call_id"], allow=True)
+    assert "fine" in agent.until("tool_result")["text"]
+    agent.until("turn_end")
+    needed = agent.ask("https://docs.example/")
+    assert needed["rule"] == "fetch: https://docs.example/**"
+    agent.call("approve", call_id=needed["call_id"], allow=False)
+    assert agent.until("tool_result")["refused"]
+    agent.until("turn_end")

@@ -24,9 +24,7 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 @pytest.fixture
 def run(tmp_path):
-    runs = Runs(tmp_path)
-    yield runs
-    runs.outputs.clear()
+    return Runs(tmp_path)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent / "scenarios"
 
 CONDITIONS = {
     "ok": bool, "denied": bool, "note": str, "answer": str, "output": str, "left_out": str, "steer": str,
-    "call": int, "after": str,
+    "call": int, "after": str, "agent": str,
 }  # fmt: skip
 """What a step's ``when`` may hold."""
 

@@ -61,6 +61,15 @@ class View:
     def _new_steers(self) -> list[str]:
         return [m.text for m in self._since[self._last + 1 :] if m.role == "user" and m.delivery == "steer"]
 
+    @cached_property
+    def _agents(self) -> list[str]:
+        """What sub-agents have answered, the newest last."""
+        return [m.text for m in self._since if m.role == "user" and m.delivery == "agent"]
+
+    @property
+    def _new_agents(self) -> bool:
+        return any(m.delivery == "agent" for m in self._since[self._last + 1 :])
+
     # ---- what comes next ----
 
     def next_step(self) -> tuple[Step, str]:
@@ -73,7 +82,7 @@ class View:
         preface = ""
         if self._new_steers:
             preface = f"I have read “{self._new_steers[-1]}”, but this script has no branch for it.\n\n"
-        if self._last >= 0 and not self._since[self._last].calls:  # the script had come to its end
+        if self._last >= 0 and not self._since[self._last].calls and not self._new_agents:  # it had come to its end
             return (Step(), preface) if preface else (_DONE, "")
         for step in steps[self._begin() :]:
             if "steer" not in step.when and self._holds(step):
@@ -112,6 +121,7 @@ class View:
         tests: dict[str, Callable[[], bool]] = {
             "denied": lambda: denied is when["denied"],
             "ok": lambda: (bool(results) and not any(m.is_error for m in results)) is when["ok"] and not denied,
+            "agent": lambda: any(re.search(when["agent"], a) for a in self._agents) and not denied,
             "note": lambda: any(re.search(when["note"], m.note) for m in results),
             "answer": lambda: any(m.answer and re.search(when["answer"], m.answer) for m in results),
             "output": lambda: any(re.search(when["output"], m.text) for m in results),
@@ -129,6 +139,7 @@ class View:
             known[f"match.{number}"] = group or ""
         steers = [m.text for m in self._since if m.role == "user" and m.delivery == "steer"]
         known["steer"] = steers[-1] if steers else ""
+        known["agent"] = self._agents[-1].partition("\n\n")[2] if self._agents else ""
         tools = [m for m in self._since if m.role == "tool"]
         known["answer"] = next((m.answer for m in reversed(tools) if m.answer), "")
         known["note"] = next((m.note for m in reversed(tools) if m.note), "")

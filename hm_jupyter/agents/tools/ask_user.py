@@ -12,13 +12,21 @@ class AskUser(Tool):
     name = "ask_user"
     category = "ask"
     description = (
-        "Ask the person something only they can say. choices are texts or objects with value, label and help;"
+        "Ask the person something only they can say. choices are offered as they stand: value is"
+        " what you get, label (else the value) what is shown, help a line more;"
         " multi lets them take several; free (the default) lets them write something else."
     )
     schema = schema(
         ["question"],
         question={"type": "string"},
-        choices={"type": "array"},
+        choices={  # every array says what is in it: some providers refuse those that do not
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {name: {"type": "string"} for name in ("value", "label", "help")},
+                "required": ["value"],
+            },
+        },
         multi={"type": "boolean"},
         free={"type": "boolean"},
     )

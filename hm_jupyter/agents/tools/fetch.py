@@ -15,7 +15,6 @@ import secrets
 import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.request import getproxies, proxy_bypass
 
 from . import helper
 from .address import Address, BadAddress, is_global, local_by_name, parse, resolve
@@ -189,6 +188,8 @@ async def _read(response: httpx.Response, address: Address) -> _Answer:
 
 
 def _proxy(address: Address) -> str:
+    from urllib.request import getproxies, proxy_bypass
+
     if proxy_bypass(address.host):
         return ""
     proxies = getproxies()

@@ -11,6 +11,7 @@ HEAD, TAIL = 16_000, 8_000
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[PX^_][^\x1b\n]*\x1b\\|[ -/]+[0-~]|[@-Z\\-_a-z0-9=>])"
 )
+_LONG_LINE = re.compile(r"[^\n]{4000}(?=[^\n])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _ODD = re.compile(r"[\x00-\x06\x0e-\x1a\ufffd]")
 
@@ -39,14 +40,16 @@ def looks_binary(text: str) -> bool:
 def shortened(text: str, keep: Callable[[str], str], *, head: int = HEAD, tail: int = TAIL) -> str:
     """``text``, or its beginning and end where it is longer than ``head`` and ``tail`` together.
 
-    ``keep`` stores the whole and returns its id ("" where it cannot); the note in the middle says how to see more.
+    ``keep`` stores the whole and returns its id ("" where it cannot); the note in the middle says how to see more. Very
+    long lines are broken.
     """
     if len(text) <= head + tail:
         return text
+    text = _LONG_LINE.sub(r"\g<0>\n", text)  # or nobody could ask for a part of it by its lines
     first, last = text[:head], text[len(text) - tail :]
-    if "\n" in first[-400:]:  # whole lines where they are short enough
+    if "\n" in first[-4001:]:  # whole lines where they are short enough
         first = first[: first.rindex("\n") + 1]
-    if "\n" in last[:400]:
+    if "\n" in last[:4001]:
         last = last[last.index("\n") + 1 :]
     return first + _left_out(text, first, last, keep(text)) + last
 
