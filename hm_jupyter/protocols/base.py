@@ -28,6 +28,12 @@ class HostCall:
     ``terminal_output``: terminal_id -> ``{"output", "truncated", "exit": {"code", "signal"} or None}``
     ``terminal_wait``: terminal_id -> ``{"code", "signal"}``
     ``terminal_kill``, ``terminal_release``: terminal_id -> ``{}``
+
+    And what a notebook offers an agent (omp RPC, host tools and host URIs):
+
+    ``tool``: name, arguments (an object), call_id -> ``{"content"}``, blocks as omp's tools give them
+    ``uri_read``: url -> ``{"content", "content_type"}``
+    ``uri_write``: url, content, call_id -> ``{}``
     """
 
     id: str
