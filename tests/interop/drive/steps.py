@@ -157,7 +157,8 @@ class Drive:
         self._until(turn, lambda: False, allow=True)
         facts.append(self._stop(turn))
         if session.capabilities.steer_delivery == "native":  # the agent's own queue: it goes on with the same turn
-            facts.append(f"same turn {queued[0].status}" if queued and len(session.turns) == before + 1 else "A SECOND TURN")
+            now = [e.status for e in turn.entries if isinstance(e, UserEntry) and e.delivery == "follow_up"]
+            facts.append(f"same turn {now[0]}" if now and len(session.turns) == before + 1 else "A SECOND TURN")
             return ", ".join([*facts, *(["no text"] if "Hello from" not in turn.text else [])])
         if not self._wait(lambda: len(session.turns) > before + 1, self.patience):
             return ", ".join([*facts, "NO SECOND TURN"])
