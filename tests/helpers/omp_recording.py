@@ -91,9 +91,9 @@ class Run:
             if start > 0:
                 self.heard(line[start:], now)
             return
-        if isinstance(value, dict) and value.get("type") == "response" and value.get("id") is not None:
-            if str(value["id"]) not in self._ids:
-                return  # to something our client never sends
+        answers = isinstance(value, dict) and value.get("type") == "response" and value.get("id") is not None
+        if answers and str(value["id"]) not in self._ids:
+            return  # to something our client never sends
         self.take(self.adapter.receive(value), now)
 
     def said(self, line: str, now: float) -> None:
