@@ -92,9 +92,8 @@ class Run:
                 self.heard(line[start:], now)
             return
         answers = isinstance(value, dict) and value.get("type") == "response" and value.get("id") is not None
-        if answers and str(value["id"]) not in self._ids:
-            return  # to something our client never sends
-        self.take(self.adapter.receive(value), now)
+        if not answers or str(value["id"]) in self._ids:  # else it answers what our client never sends
+            self.take(self.adapter.receive(value), now)
 
     def said(self, line: str, now: float) -> None:
         """The recorder wrote that: we say the same by a command."""

@@ -33,6 +33,9 @@ OTHER = "Other (type your own)"
 
 _YES = frozenset({"y", "yes", "true", "on", "1", "ok"})
 _PANEL = "extensions"
+_NOTHING = frozenset({"setWorkingMessage", "setFooter", "setHeader", "setEditorComponent", "setToolsExpanded"})
+"""What does nothing without a terminal ("Unsupported / degraded UI methods")."""
+
 _LEVELS: dict[str, Level] = {"info": "info", "warning": "warning", "error": "error"}
 
 
@@ -75,6 +78,8 @@ class Dialogs:
             shown(value, step.events)
         elif method == "cancel":
             self._gone(read.text(value.get("targetId")), "withdrawn", step)
+        elif method in _NOTHING:
+            pass
         elif method in ("select", "confirm", "input", "editor", "ask", "open_url") and dialog_id:
             self._ask(method, dialog_id, value, step)
         else:

@@ -76,4 +76,4 @@ class Learned:
         if said:
             text = "The session goes on from before this message of yours, which is not sent again by itself."
             step.events.append(NoticeRaised(text, "info", said))
-        self._opening.again(step)
+        self._opening.again(step, messages=kind in ("switch_session", "open_session"))

@@ -42,6 +42,7 @@ class Opening:
         self.session_id = ""
         self.state: dict[str, Any] = {}
         self._commands = False
+        self._reload = False
 
     def start(self, step: Step) -> None:
         """Ask for the state."""
@@ -53,8 +54,9 @@ class Opening:
         if isinstance(offered, list) and 2 in offered and value.get("protocolVersion") != 2:
             self._wire.send(step, "negotiate_protocol", {"protocolVersion": 2}, self._negotiated)
 
-    def again(self, step: Step) -> None:
-        """It is another session now: ask anew."""
+    def again(self, step: Step, *, messages: bool = False) -> None:
+        """It is another session now: ask anew; with ``messages``, also for what was said in it."""
+        self._reload = messages
         self._wire.send(step, "get_state", then=self._other)
 
     def refresh(self, step: Step) -> None:
@@ -85,6 +87,9 @@ class Opening:
 
     def _with_history(self, answer: Answer, step: Step) -> None:
         self._open(step)
+        self._reloaded(answer, step)
+
+    def _reloaded(self, answer: Answer, step: Step) -> None:
         if answer.ok:
             step.events.extend(earlier(read.fields(answer.data).get("messages")))
         else:
@@ -114,6 +119,8 @@ class Opening:
             changes["session_id"] = found
             step.events.append(NoticeRaised(f"The session is {found} from here on.", "info"))
         step.events.append(SessionUpdated(changes))
+        if self._reload and read.count(data.get("messageCount")):
+            self._wire.send(step, "get_messages", then=self._reloaded)
 
     def _refreshed(self, answer: Answer, step: Step) -> None:
         if answer.ok:
