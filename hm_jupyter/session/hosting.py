@@ -69,9 +69,8 @@ class Hosting:
             "terminal_wait": self._terminal_wait,
             "terminal_kill": self._terminal_kill,
             "terminal_release": self._terminal_release,
-            "tool": self.offering.tool,
-            "uri_read": self.offering.uri_read,
-            "uri_write": self.offering.uri_write,
+            "host_tool": self.offering.tool,
+            "host_uri": self.offering.address,
         }
 
     async def _beside(self, do: Callable[..., T], *args: Any) -> T:

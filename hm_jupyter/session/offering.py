@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from ..protocols.base import HostCall
 from ..transcript import ToolEntry
 from ..workspace.refused import Refused
-from .offered import Offered
+from .offered import Offered, Scheme
 from .runtime import beside
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Offering:
 
     async def tool(self, call: HostCall) -> dict[str, Any]:
         """Call a function. Raises :class:`Refused`."""
-        name, given = str(call.args.get("name")), call.args.get("arguments")
+        name, given = str(call.args.get("name")), call.args.get("args")
         arguments = given if isinstance(given, Mapping) else {}
         offered = self.offered.tools.get(name)
         if offered is None:
@@ -44,29 +44,25 @@ class Offering:
             await self._leave(call, f"tool {name}", name, "other", dict(arguments), f"every call of {name}")
         return {"content": await beside(offered.run, arguments)}
 
-    async def uri_read(self, call: HostCall) -> dict[str, Any]:
-        """Read an address. Raises :class:`Refused`."""
-        url = str(call.args.get("url"))
-        found = await beside(_done, self._scheme(url).read, url)
-        if isinstance(found, bytes):
-            found = found.decode("utf-8", "replace")
-        return {"content": found if isinstance(found, str) else str(found), "content_type": "text/plain"}
-
-    async def uri_write(self, call: HostCall) -> dict[str, Any]:
-        """Write to an address. Raises :class:`Refused`."""
+    async def address(self, call: HostCall) -> dict[str, Any]:
+        """Read or write an address. Raises :class:`Refused`."""
         url, content = str(call.args.get("url")), call.args.get("content")
         scheme = self._scheme(url)
+        if call.args.get("operation") == "read":
+            found = await beside(_done, scheme.read, url)
+            text = found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
+            return {"content": text, "content_type": "text/plain"}
         if scheme.write is None:
             raise Refused("denied", f"{scheme.scheme}:// can only be read.")
-        if not isinstance(content, str):
-            raise Refused("invalid", "content is no text.")
+        if call.args.get("operation") != "write" or not isinstance(content, str):
+            raise Refused("invalid", "An address is read, or written with a text.")
         if scheme.ask:
             shown = {"path": url, "content": content}
             await self._leave(call, f"write {scheme.scheme}", "write", "edit", shown, f"writes to {scheme.scheme}://")
         await beside(_done, scheme.write, url, content)
         return {}
 
-    def _scheme(self, url: str) -> Any:
+    def _scheme(self, url: str) -> Scheme:
         found = self.offered.schemes.get(urlsplit(url).scheme)
         if found is None:
             raise Refused("not_found", f"Nothing here answers {url[:200]!r}.")
@@ -87,16 +83,22 @@ class Offering:
             self._rules.add(key)
 
     def _allowed(self, call_id: str, arguments: Mapping[str, Any]) -> bool:
-        """Has a person or the policy allowed that very call, with these arguments? Once."""
-        entry = self._controller.transcript.tool(call_id) if call_id and call_id not in self._used else None
-        if not isinstance(entry, ToolEntry) or entry.decision is None or not isinstance(entry.input, dict):
-            return False
-        if entry.decision.outcome != "allowed" or entry.decision.by == "agent":
-            return False
-        if any(name not in entry.input or entry.input[name] != value for name, value in arguments.items()):
-            return False
-        self._used.add(call_id)
-        return True
+        """Has a person or the policy allowed that very call, with these arguments? Once. ("": omp does not say for which
+        call it wants an address; then any call of the turn that says just that.)"""
+        t = self._controller.transcript
+        calls = [t.tool(call_id)] if call_id else t.of_turn(t.state.turn)
+        for entry in calls:
+            if isinstance(entry, ToolEntry) and entry.call_id not in self._used and _allowed(entry, arguments):
+                self._used.add(entry.call_id)
+                return True
+        return False
+
+
+def _allowed(entry: ToolEntry, arguments: Mapping[str, Any]) -> bool:
+    decision, given = entry.decision, entry.input
+    if decision is None or decision.outcome != "allowed" or decision.by == "agent" or not isinstance(given, dict):
+        return False
+    return all(name in given and given[name] == value for name, value in arguments.items())
 
 
 def _done(function: Any, *args: str) -> Any:
