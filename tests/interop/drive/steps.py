@@ -106,7 +106,9 @@ class Drive:
         way = (asked[0].deny_note if asked else "") or session.capabilities.deny_note  # one request may have its own
         if way == "next_message" and asked:
             native = session.capabilities.steer_delivery == "native"  # then it is heard in this very turn
-            heard = native or self._wait(lambda: len(session.turns) > before + 1 and session.turns[-1].done, self.patience)
+            heard = native or self._wait(
+                lambda: len(session.turns) > before + 1 and session.turns[-1].done, self.patience
+            )
             last = session.turns[-1]
             notes = [e for e in last.entries if isinstance(e, UserEntry) and "do without" in e.text]
             facts.append("note sent next" if heard and notes and notes[0].status == "read" else "NOTE LOST")
