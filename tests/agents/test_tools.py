@@ -159,6 +159,17 @@ async def test_several_edits_of_one_file_build_on_each_other(run, tmp_path):
     assert len(result.changes) == 1
 
 
+async def test_a_path_beside_the_edits_is_that_of_those_which_name_none(run, tmp_path):
+    """Models often give it once; the edits that name another file keep theirs, and with neither the fault is told."""
+    (tmp_path / "a.txt").write_text("a b")
+    edits = [{"old": "a", "new": "c"}, {"path": "other.txt", "old": "", "new": "o"}, {"old": "b", "new": "d"}]
+    await run("edit_file", path="a.txt", edits=edits)
+    assert [(tmp_path / n).read_text() for n in ("a.txt", "other.txt")] == ["c d", "o"]
+    assert TOOLS["edit_file"].summary({"path": "a.txt", "edits": edits}) == "a.txt, other.txt"
+    with pytest.raises(ToolError, match="'path' must be given"):
+        await run("edit_file", edits=edits)
+
+
 @pytest.mark.parametrize(
     ("old", "says"),
     [

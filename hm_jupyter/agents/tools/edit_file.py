@@ -27,7 +27,8 @@ class EditFile(Tool):
     description = (
         "Replace passages of files. Each edit's old text must occur exactly once in its file, white space included"
         " (or set replace_all); an empty old text creates the file. Give path, old and new for one change, or edits for"
-        " several in one call, of one file or of more; they are made one after the other. Read a file before you edit"
+        " several in one call, of one file or of more (path beside edits stands for those that name none); they are made"
+        " one after the other. Read a file before you edit"
         " it. In a file whose lines end in CR LF, write plain line breaks: they are turned into what it has."
     )
     schema = schema([], **_ONE, edits={"type": "array", "items": {"type": "object", "properties": _ONE}})
@@ -77,7 +78,9 @@ class EditFile(Tool):
             return [input]
         if not isinstance(edits, list) or not edits or not all(isinstance(e, dict) for e in edits):
             raise ToolError("'edits' must be a list of objects with path, old and new")
-        return edits
+        # One file, several edits: models often give the path once, beside the list.
+        common = {"path": input["path"]} if "path" in input else {}
+        return [common | e for e in edits]
 
 
 def _created(old: str, new: str, name: str) -> str:

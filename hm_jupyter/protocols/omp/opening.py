@@ -97,7 +97,7 @@ class Opening:
             step.events.append(NoticeRaised(text, "info"))
 
     def _open(self, step: Step) -> None:
-        changes = self._settings.state(self.state)
+        changes = {"protocol": f"{self._dialect} RPC", **self._settings.state(self.state)}
         self.session_id = read.text(self.state.get("sessionId")) or "unnamed"
         resumed = bool(read.count(self.state.get("messageCount")))
         step.events.append(
