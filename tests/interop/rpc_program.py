@@ -45,7 +45,7 @@ def _models(url: str) -> dict[str, Any]:
     cost = {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75}
     models = [
         {"id": f"mock-{n}", "name": f"Mock {n}", "reasoning": n == 1, "input": ["text", "image"][: 3 - n],
-         "contextWindow": 200_000, "maxTokens": 8192, "cost": cost}
+         "contextWindow": 2_000_000, "maxTokens": 8192, "cost": cost}
         for n in (1, 2)
     ]  # fmt: skip
     return {

@@ -8,7 +8,9 @@ agent_end       the first document, omp 18.2 (unless ``isTerminal`` is false), p
 prompt_result   omp 18.3, for our prompts; and in all of omp what was done without the model (``agentInvoked`` false)
 agent_settled   pi 1.x; ``agent_end`` there says only whether a retry follows
 disposition     pi 1.x, "handled": done without the model
-nothing         pi 0.73 after a command of an extension's: asked for the state after a moment
+nothing         pi 0.73 after a command of an extension's: asked for the state after a moment; and omp 18.2.3 where an
+                ``agent_end`` with ``isTerminal`` false was to be followed by more, which a compaction that freed too
+                little puts off for good (seen): asked until it neither streams nor compacts
 ==============  ====================================================================================================
 
 A run that begins without a prompt of ours (a background result, a follow-up) is a turn that the agent began.
@@ -24,12 +26,15 @@ from ...events import NoticeRaised, StopReason, TurnEnded, TurnStarted
 from ..base import Step, Wake
 from . import read
 
-END, PROBE, SLOW = "omp:end", "omp:probe", "omp:slow"
+END, PROBE, SLOW, IDLE = "omp:end", "omp:probe", "omp:slow", "omp:idle"
 
 MOMENT = 0.5  # seconds an agent has to go on after an end that may be none
 SETTLE = 5.0  # … until it says that it has settled
+LOOK = 3.0  # … to go on by itself after an end that it said was none, until it is asked; and again so often
 PROBED = 1.0  # … to begin with a prompt it has taken up
 SLOW_STOP = 10.0  # … to stop
+
+_BUSY = ("isStreaming", "isCompacting", "hasPendingAsyncWork")
 
 SLOW_TEXT = "The agent has not stopped yet. Stop again to go on without it, or close the session to end it."
 GIVEN_UP = "The agent may still work on what was stopped: what it says is shown. If it does not end, close the session."
@@ -45,6 +50,7 @@ class Running:
     aborting: bool = False
     ending: bool = False
     retrying: bool = False
+    detour: bool = False  # a compaction or a retry since its run began
 
 
 class Turns:
@@ -113,8 +119,8 @@ class Turns:
         """``agent_start``: the agent's run begins, or goes on after a retry."""
         running = self.begin(step)
         running.active = running.begun = True
-        running.ending = running.retrying = False
-        step.wakes += [Wake(END, 0), Wake(PROBE, 0)]
+        running.ending = running.retrying = running.detour = False
+        step.wakes += [Wake(END, 0), Wake(PROBE, 0), Wake(IDLE, 0)]
 
     # ---- its end -----------------------------------------------------------------------------------------------------
 
@@ -130,6 +136,8 @@ class Turns:
             return
         running.active = False
         if value.get("isTerminal") is False or value.get("willRetry") is True:
+            if self._dialect == "omp" and running.detour:
+                step.wakes.append(Wake(IDLE, LOOK))
             return
         if "willRetry" in value or (self.results and running.command_id):
             self._soon(SETTLE, step)
@@ -167,7 +175,10 @@ class Turns:
 
     def going_on(self, step: Step) -> None:
         """Something says that the agent goes on by itself: a retry, a compaction."""
-        if self.running is not None and self.running.ending:
+        if self.running is None:
+            return
+        self.running.detour = True
+        if self.running.ending:
             self.running.ending = False
             step.wakes.append(Wake(END, 0))
 
@@ -198,7 +209,7 @@ class Turns:
         """End the turn."""
         if self.running is None:
             return
-        step.wakes += [Wake(END, 0), Wake(PROBE, 0), Wake(SLOW, 0)]
+        step.wakes += [Wake(END, 0), Wake(PROBE, 0), Wake(SLOW, 0), Wake(IDLE, 0)]
         self._ended(reason, step)
         self.running = None
         step.events.append(TurnEnded(reason, error))
@@ -237,6 +248,9 @@ class Turns:
             self.over(step)
         elif key == SLOW and running.aborting:
             step.events.append(NoticeRaised(SLOW_TEXT))
+        if key == IDLE and not running.active:
+            step.wakes.append(Wake(IDLE, LOOK))
+            return True
         return key == PROBE and not running.begun
 
     def state(self, data: dict[str, Any], step: Step) -> None:
@@ -244,6 +258,8 @@ class Turns:
         running = self.running
         if running is not None and data.get("isStreaming") is False and not running.begun:
             self.end("end_turn", "", step)
+        elif running is not None and running.detour and not running.active and not any(map(data.get, _BUSY)):
+            self.over(step)
 
     def _soon(self, seconds: float, step: Step) -> None:
         if self.running is not None:

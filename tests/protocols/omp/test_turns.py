@@ -35,6 +35,30 @@ def test_omp_goes_on_after_an_agent_end_that_is_not_terminal() -> None:
     assert not t.running
 
 
+def test_an_omp_that_was_to_go_on_after_a_compaction_and_does_not_is_asked() -> None:
+    """Seen of 18.2.3: an answer as long as the context; what is compacted frees too little, and nothing more comes."""
+    t = Talk().prompt()
+    t.hears({"type": "auto_compaction_start", "reason": "threshold"}, {"type": "auto_compaction_end", "aborted": False})
+    t.ends(isTerminal=False)
+    t.wake("omp:idle")
+    t.answers("get_state", data={"isStreaming": False, "isCompacting": True})
+    assert t.running
+    t.wake("omp:idle")
+    t.answers("get_state", data={"isStreaming": False, "isCompacting": False})
+    assert (t.running, t.turn.stop_reason) == (False, "end_turn")
+    assert "omp:idle" not in t.wakes
+
+
+def test_an_omp_that_goes_on_after_a_compaction_is_not_asked() -> None:
+    t = Talk().prompt()
+    t.hears({"type": "auto_compaction_start", "reason": "threshold"}, {"type": "auto_compaction_end", "aborted": False})
+    t.ends(isTerminal=False)
+    t.hears(AGENT_START)
+    assert "omp:idle" not in t.wakes
+    t.ends(isTerminal=True)
+    assert not t.running
+
+
 def test_an_omp_that_tells_results_ends_a_prompt_with_its_prompt_result() -> None:
     t = Talk(state={"isSettled": True}).prompt()
     t.ends(isTerminal=True)
