@@ -239,6 +239,7 @@ class Turn:
 
     def _finished(self, message: Message, delta: Finished) -> None:
         self._session.usage.add(delta.usage)
+        self._session.measured(delta.usage.input)
         self._host.emit("usage", **delta.usage.to_json())
         message.private = delta.private
         if delta.stop:

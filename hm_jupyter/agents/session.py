@@ -64,6 +64,8 @@ class Session:
     running: bool = False
     resumed: bool = False
     journal: Journal = field(default_factory=lambda: Journal(None))
+    overhead: int = SYSTEM_TOKENS
+    """Tokens of a model call besides the history's characters (:meth:`measured`)."""
     compact_again: int = 0
     """Tokens of context below which no compaction is tried: the last one failed."""
     lost: str = ""
@@ -83,7 +85,13 @@ class Session:
     @property
     def context(self) -> int:
         """About how many tokens the next model call sends."""
-        return SYSTEM_TOKENS + tokens(sum(size(m) for m in self.history))
+        return self.overhead + tokens(sum(size(m) for m in self.history))
+
+    def measured(self, input: int) -> None:
+        """A model call sent the history as it stands, and counted ``input`` tokens: what we do not see of them (instructions,
+        tools, how the model cuts words) is expected of the next call too."""
+        if input > 0:
+            self.overhead = max(SYSTEM_TOKENS, input - tokens(sum(size(m) for m in self.history)))
 
     # ---- what is written ----
 
@@ -125,6 +133,7 @@ class Session:
     def compacted(self, summary: Message, kept: list[Message]) -> None:
         """The history is ``summary`` and ``kept`` from now on; what it was stays in the journal."""
         self.history[:] = [summary, *kept]
+        self.overhead = max(self.overhead, SYSTEM_TOKENS)
         self._write({"compacted": {"summary": _plain(summary), "kept": [m.id for m in kept]}})
 
     def _summary(self) -> dict[str, Any]:
@@ -216,6 +225,8 @@ class Session:
             given = {f.name: event.get(f.name, 0) for f in fields(Usage)}
             if all(isinstance(v, (int, float)) for v in given.values()):
                 self.usage.add(Usage(**given))
+                if not event.get("agent"):
+                    self.measured(int(given["input"]))
 
     def _settle(self, row: dict[str, Any]) -> None:
         for name in ("title", "mode", "provider", "model", "effort", "fork_of"):

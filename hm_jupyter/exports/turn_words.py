@@ -43,7 +43,8 @@ def standing(state: SessionState) -> list[str]:
     parts = []
     if state.context is not None and state.context_size:
         percent = min(100, max(0, round(100 * state.context / state.context_size)))
-        parts.append(f"context {percent} % of {tokens(state.context_size).replace('.0', '')}")
+        if percent:  # less is no news
+            parts.append(f"context {percent} % of {tokens(state.context_size).replace('.0', '')}")
     if state.spent:
         parts.append(f"{safe.one_line(state.spent, 24)} spent")
     return parts

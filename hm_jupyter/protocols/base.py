@@ -28,6 +28,11 @@ class HostCall:
     ``terminal_output``: terminal_id -> ``{"output", "truncated", "exit": {"code", "signal"} or None}``
     ``terminal_wait``: terminal_id -> ``{"code", "signal"}``
     ``terminal_kill``, ``terminal_release``: terminal_id -> ``{}``
+
+    And what a notebook offers an agent (omp RPC, host tools and host URIs):
+
+    ``host_tool``: name, args (an object), call_id -> ``{"content"}``, blocks as omp's tools give them
+    ``host_uri``: operation (read or write), url, content -> ``{"content", "content_type"}`` of a read
     """
 
     id: str

@@ -122,6 +122,7 @@ class HmAdapter(Adapter):
         self._history = History(HmAdapter)
         self._to_send: list[Any] = []
         self._told_instructions = False
+        self._sized = False  # it is known how much context there is, so that a share of it says something
         self._settings = Settings()
 
     # ---- the four calls ---------------------------------------------------------------------------------------------
@@ -192,6 +193,7 @@ class HmAdapter(Adapter):
             )
         ]
         more = read.session_extras(value)
+        self._sized = "context_size" in more
         if self._settings.started(value):
             self.capabilities.options = True
             more["options"] = self._settings.options
@@ -230,6 +232,10 @@ class HmAdapter(Adapter):
     def _on_usage(self, value: dict[str, Any], out: list[Event]) -> None:
         usage = read.usage(value)
         out.append(UnknownReceived("usage", value) if usage is None else UsageReported(usage))
+        if (
+            usage is not None and self._sized and "agent" not in value
+        ):  # what the next call sends is this and its answer
+            out.append(SessionUpdated({"context": usage.input + usage.output}))
 
     def _on_compaction_start(self, value: dict[str, Any], out: list[Event]) -> None:
         out.append(CompactionStarted(read.text(value.get("focus"))))

@@ -29,6 +29,7 @@ from .asking import STOPPED, Asking
 from .at_work import AtWork
 from .cards import OWN, Cards
 from .leave import COMMAND_RULE, WRITE_RULE, Leave, leads_to
+from .offering import Offering
 from .runtime import beside
 from .state import running_turn
 
@@ -59,6 +60,7 @@ class Hosting:
         self._closed = False
         self._threads = anyio.Semaphore(THREADS)
         self._work = AtWork(controller, self._cards)
+        self.offering = Offering(controller, self._asking, self._cards)
         self._do: dict[str, Callable[[HostCall], Awaitable[dict[str, Any]]]] = {
             "read_file": self._read_file,
             "write_file": self._write_file,
@@ -67,6 +69,8 @@ class Hosting:
             "terminal_wait": self._terminal_wait,
             "terminal_kill": self._terminal_kill,
             "terminal_release": self._terminal_release,
+            "host_tool": self.offering.tool,
+            "host_uri": self.offering.address,
         }
 
     async def _beside(self, do: Callable[..., T], *args: Any) -> T:

@@ -7,10 +7,11 @@ this agent has not, ``AgentError`` with its own words for one it refuses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import NotSupported, UsageError
+from .offered import scheme, tool
 
 if TYPE_CHECKING:
     from .session import Session
@@ -28,7 +29,7 @@ COMMANDS: dict[str, frozenset[str]] = {
     "abort_and_prompt": OMP, "get_available_commands": OMP, "get_commands": PI, "set_todos": OMP,
     "set_subagent_subscription": OMP, "get_subagents": OMP, "get_subagent_messages": OMP, "set_event_filter": OMP,
     "get_login_providers": OMP, "login": OMP, "remove_queued_message": OMP, "promote_queued_message": OMP,
-    "cancel_subagent": OMP, "steer_subagent": OMP, "set_fast_mode": OMP,
+    "cancel_subagent": OMP, "steer_subagent": OMP, "set_fast_mode": OMP, "set_host_tools": OMP, "set_host_uri_schemes": OMP,
 }  # fmt: skip
 
 
@@ -210,6 +211,37 @@ class RpcCalls:
     def login(self, provider: str) -> Any:
         """Sign in there (omp); it asks what it needs, and pages are opened by your click."""
         return self._call("login", providerId=provider)
+
+    # ---- what the notebook offers it -------------------------------------------------------------------------------
+
+    def offer(self, *functions: Callable[..., Any], ask: bool = True) -> list[str]:
+        """Offer functions of yours to the model as tools (omp), in place of those offered before; their names.
+
+        Name, docstring and annotations are what it is told. Each call is asked for, or decided by the policy, unless
+        ``ask`` is False. A function runs in a thread of its own, while the cell waits; what it returns (text, data, a table,
+        a figure) is its result, what it raises an error the model sees.
+        """
+        tools = {made.name: made for made in (tool(function, ask=ask) for function in functions)}
+        found = self._data("set_host_tools", tools=[made.definition() for made in tools.values()])
+        self._session.controller.hosting.offering.offered.tools = tools
+        return [str(name) for name in found.get("toolNames") or ()]
+
+    def offer_addresses(
+        self,
+        name: str,
+        read: Callable[[str], Any],
+        write: Callable[[str, str], Any] | None = None,
+        *,
+        description: str = "",
+        ask: bool = True,
+    ) -> list[str]:
+        """Answer addresses ``name://…`` that the model reads and writes like files (omp): ``read(url)``, ``write(url,
+        text)``. Writes are asked for, unless ``ask`` is False. Gives all schemes that are answered."""
+        offered = self._session.controller.hosting.offering.offered
+        schemes = {**offered.schemes, name: scheme(name, read, write, description, ask=ask)}
+        found = self._data("set_host_uri_schemes", schemes=[each.definition() for each in schemes.values()])
+        offered.schemes = schemes
+        return [str(each) for each in found.get("schemes") or ()]
 
     # ---- beneath ---------------------------------------------------------------------------------------------------
 

@@ -120,7 +120,7 @@ export class StatusLine {
     const known = typeof context === "number" && typeof size === "number" && size > 0;
     const percent = known ? Math.min(100, Math.max(0, Math.round((100 * context) / size))) : 0;
     const key = known ? `${percent} ${context} ${size}` : "";
-    this.meter.hidden = !known;
+    this.meter.hidden = !percent;
     if (key === this.meterLook || !known) return;
     this.meterLook = key;
     const fullness = h("span", { class: `hm-meter${percent >= 90 ? " hm-meter-full" : ""}`, "aria-hidden": "true" }, h("span"));

@@ -1,14 +1,64 @@
-"""One session with oh-my-pi (``omp``) or pi over RPC, sans-I/O."""
+"""One session with oh-my-pi (``omp``) or pi over RPC, sans-I/O: lines become events, commands become lines.
+
+The parts: :mod:`.wire` (responses), :mod:`.frames` (long lines), :mod:`.opening` (how a session begins), :mod:`.turns` (when
+one is over), :mod:`.messages`, :mod:`.calls`, :mod:`.approvals`, :mod:`.dialogs`, :mod:`.settings`, :mod:`.told` (what is only
+told), :mod:`.bash`, :mod:`.subagents`, :mod:`.host`, :mod:`.unread`. This one knows which line goes where.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from ...commands import Command
-from ...events import Capabilities
-from ..base import Adapter, Step
+from ...commands import (
+    Abort,
+    Answer,
+    Approve,
+    CallAgent,
+    Command,
+    Compact,
+    FollowUp,
+    Prompt,
+    SetModel,
+    SetOption,
+    Steer,
+)
+from ...errors import NotSupported
+from ...events import (
+    Capabilities,
+    CommandAnswered,
+    Event,
+    MessagesDropped,
+    NoticeRaised,
+    SessionUpdated,
+    StopReason,
+    UnknownReceived,
+    UsageReported,
+)
+from ..base import Adapter, HostFailure, Step, Texts
+from . import read, told
+from .approvals import Approvals
+from .bash import OwnBash
+from .calls import Calls
+from .dialogs import Dialogs
+from .frames import Broken, Frames
+from .history import other
+from .host import Host
+from .learned import Learned
+from .messages import Messages
+from .opening import Opening
+from .send import message, to_wire
+from .settings import Settings
+from .stopping import Stopping
+from .subagents import SubAgents
+from .told import QUIET, Told
+from .turns import Turns
+from .unread import Queue
+from .wire import Answer as Answered
+from .wire import Wire
 
 Dialect = Literal["omp", "pi"]
+Handler = Callable[[dict[str, Any], Step], None]
 
 
 class OmpAdapter(Adapter):
@@ -33,21 +83,395 @@ class OmpAdapter(Adapter):
         self.dialect = dialect
         self.capabilities = Capabilities(
             steer=True, follow_up=True, for_session=True, images=True, set_model=True, effort=True, compact=True,
-            fork=True, export=True, state=True, options=True, raw_calls=True, deny_note="next_message",
+            fork=True, export=True, state=True, options=True, raw_calls=True,
+            deny_note="native" if gate else "next_message",
         )  # fmt: skip
+        self._wire = Wire()
+        self._frames = Frames()
+        self._settings = Settings()
+        self._opening = Opening(self._wire, self._settings, dialect, root, asks, history)
+        self._turns = Turns(dialect, self._turn_started, self._turn_ended)
+        self._calls = Calls()
+        self._messages = Messages(self._calls.block)
+        self._approvals = Approvals(self._calls, gate)
+        self._dialogs = Dialogs(self._approvals, self._asked)
+        self._told = Told(self._turns)
+        self._bash = OwnBash()
+        self._agents = SubAgents(self._calls)
+        self._host = Host()
+        self._unread = Queue()
+        self._learned = Learned(self._wire, self._settings, self._opening, self._dialogs)
+        self._stopping = Stopping(dialect, self._wire, self._turns, self._dialogs, self._unread, self._bash)
+        self._unanswered: dict[str, str] = {}  # prompts whose response has not come: command id -> its wire id
+        self._handlers: dict[str, Handler] = {
+            "response": self._on_response,
+            "rpc_chunk": self._on_chunk,
+            "ready": self._on_ready,
+            "agent_start": lambda value, step: self._turns.agent_start(step),
+            "agent_end": self._on_agent_end,
+            "agent_settled": self._turns.settled,
+            "session_settled": self._turns.settled,
+            "prompt_result": self._on_prompt_result,
+            "message_start": self._on_message_start,
+            "message_end": self._on_message_end,
+            "tool_execution_start": self._in_turn(self._calls.start),
+            "tool_execution_update": self._in_turn(self._calls.update),
+            "tool_execution_end": self._in_turn(self._calls.end),
+            "tool_stream_update": _plain(self._calls.stream),
+            "extension_ui_request": self._dialogs.request,
+            "auto_retry_start": self._told.retry_start,
+            "auto_retry_end": self._told.retry_end,
+            "auto_compaction_start": self._told.compaction_start,
+            "compaction_start": self._told.compaction_start,
+            "auto_compaction_end": self._told.compaction_end,
+            "compaction_end": self._told.compaction_end,
+            "retry_fallback_applied": _plain(told.fallback),
+            "retry_fallback_succeeded": _plain(told.fallback),
+            "notice": _plain(told.notice),
+            "extension_error": _plain(told.extension_error),
+            "session_info_update": _plain(told.session_info),
+            "session_info_changed": _plain(told.session_info),
+            "todo_reminder": _plain(told.todos),
+            "todo_auto_clear": _plain(told.todos),
+            "goal_updated": _plain(told.happening),
+            "ttsr_triggered": _plain(told.happening),
+            "irc_message": _plain(told.happening),
+            "rpc_frame_error": _plain(told.frame_error),
+            "command_output": self._on_command_output,
+            "available_commands_update": lambda value, step: self._opening.told_commands(value.get("commands"), step),
+            "bash_execution_update": _plain(self._bash.output),
+            "model_changed": self._learned.model_changed,
+            "config_update": self._learned.model_changed,
+            "thinking_level_changed": self._learned.level_changed,
+            "subagent_lifecycle": _plain(self._agents.lifecycle),
+            "subagent_progress": _plain(self._agents.progress),
+            "subagent_event": _plain(self._agents.event),
+            "host_tool_call": self._host.tool,
+            "host_uri_request": self._host.uri,
+            "host_tool_cancel": self._host.cancel,
+            "host_uri_cancel": self._host.cancel,
+        }
+
+    # ---- what comes --------------------------------------------------------------------------------------------------
 
     def start(self) -> Step:
         """Ask for the state: its answer is the session's beginning."""
-        return Step([], [{"id": "start", "type": "get_state"}])
+        step = Step()
+        self._opening.start(step)
+        return step
 
     def receive(self, value: Any) -> Step:
-        """One line arrived. Never raises."""
-        return Step()
+        """One line arrived. Never raises: kinds we do not know are kept raw, what is no event at all is a notice."""
+        step = Step()
+        self._take(value, step)
+        return step
+
+    def _take(self, value: Any, step: Step) -> None:
+        kind = value.get("type") if type(value) is dict else None
+        if kind == "message_update":  # the hot path
+            if self._turns.running is None:
+                self._turns.begin(step)
+            self._messages.update(value, step.events)
+            return
+        if self._frames.open and kind != "rpc_chunk":
+            self._frames.drop()
+            step.events.append(NoticeRaised("A long line of the agent's was cut off by another; it was left out."))
+        handler = self._handlers.get(kind) if isinstance(kind, str) else None
+        if handler is not None:
+            handler(value, step)
+        elif isinstance(kind, str) and kind:
+            if kind not in QUIET:
+                step.events.append(UnknownReceived(kind, value))
+        else:
+            text = "The agent wrote a line that is no event; it was left out. If this goes on, check what you started."
+            step.events.append(NoticeRaised(text, detail=read.brief(value)))
+
+    def texts(self, values: Sequence[Any], at: int) -> Texts | None:
+        """The pieces of the text being written that come next."""
+        return self._messages.texts(values, at)
+
+    def woke(self, key: str) -> Step:
+        """The time of a ``Wake`` has come."""
+        step = Step()
+        if key.startswith("omp:dialog:"):
+            self._dialogs.woke(key[11:], step)
+        elif self._turns.woke(key, step):
+            self._wire.send(step, "get_state", then=self._probed)
+        return step
+
+    def host_done(self, call_id: str, result: dict[str, Any] | HostFailure) -> Step:
+        """A host tool or a document of the notebook's is done."""
+        step = Step()
+        self._host.done(call_id, result, step)
+        return step
+
+    def host_output(self, terminal_id: str, text: str) -> Step:
+        """A running host tool (by the id of its call) put out ``text`` so far."""
+        step = Step()
+        self._host.update(terminal_id, text, step)
+        return step
+
+    # ---- what is sent ------------------------------------------------------------------------------------------------
 
     def send(self, command: Command) -> Step:
-        """The line for a command."""
-        return Step()
+        """The lines for a command. Raises ``NotSupported`` and ``UsageError`` for what this agent cannot take."""
+        step = Step()
+        if isinstance(command, Prompt):
+            self._prompt(command, step)
+        elif isinstance(command, (Steer, FollowUp)):
+            self._say(command, step)
+        elif isinstance(command, Abort):
+            self._calls.aborting = True
+            self._stopping.abort(command.id, step)
+        elif isinstance(command, Approve):
+            note = self._dialogs.decide(command, step)
+            step.events.append(CommandAnswered(command.id, True))
+            if note:
+                self._say(Steer(text=note), step, answered=False)
+        elif isinstance(command, Answer):
+            self._dialogs.answer(command, step)
+            step.events.append(CommandAnswered(command.id, True))
+        elif isinstance(command, SetModel):
+            self._set(command.id, self._settings.set_model(command), step)
+        elif isinstance(command, SetOption):
+            self._set(command.id, self._settings.set_option(command), step)
+        else:
+            self._call(command, step)
+        return step
 
     def stop(self) -> Step:
-        """``abort``, after every open dialog was cancelled."""
-        return Step()
+        """What to send to end the turn at once, before the agent's input is closed."""
+        step = Step()
+        self._stopping.stop(step)
+        return step
+
+    def _prompt(self, command: Prompt, step: Step) -> None:
+        self._check_images(command)
+        busy = self._turns.running is not None
+        kind, fields = message(command, "prompt", "followUp" if busy else "")
+        self._unread.sent(command)
+        self._turns.waiting.append(command.id)
+
+        def answered(answer: Answered, step: Step) -> None:
+            self._settle_prompt(command.id, answer, step)
+
+        def again(answer: Answered, step: Step) -> None:  # taken back (omp: it had begun something else meanwhile)
+            self._unread.refused(command.id)
+            step.events.append(MessagesDropped([command.id]))
+            if self._turns.running is None or self._turns.running.command_id != command.id:
+                step.events.append(NoticeRaised(f"The agent did not take the prompt after all: {answer.error}"))
+            self._turns.refused(command.id, answer.error, step)
+
+        self._unanswered[command.id] = ""
+        self._unanswered[command.id] = self._wire.send(step, kind, fields, answered, wire_id=command.id, again=again)
+
+    def _settle_prompt(self, command_id: str, answer: Answered, step: Step) -> None:
+        """The response to a prompt: accepted or not. It is not the end of the run."""
+        told_already = self._unanswered.pop(command_id, None) is None
+        if answer.ok:
+            if "disposition" in read.fields(answer.data):
+                self._turns.probes = False
+            if not told_already:
+                step.events.append(CommandAnswered(command_id, True, answer.data))
+            self._turns.accepted(command_id, answer.data, step)
+            return
+        self._unread.refused(command_id)
+        if told_already:
+            step.events.append(MessagesDropped([command_id]))
+        else:
+            step.events.append(CommandAnswered(command_id, False, error=answer.error))
+        self._turns.refused(command_id, answer.error, step)
+
+    def _accept(self, command_id: str, step: Step) -> None:
+        """What comes shows that a prompt was taken up, though its response has not come (pi answers late)."""
+        if self._unanswered.pop(command_id, None) is not None:
+            step.events.append(CommandAnswered(command_id, True))
+
+    def _say(self, command: Steer | FollowUp, step: Step, answered: bool = True) -> None:
+        """A steer or a follow-up; while nothing runs it is a prompt (pi would keep it until the next one)."""
+        self._check_images(command)
+        idle = self._turns.running is None and not self._turns.waiting
+        kind, fields = message(command, "prompt" if idle else command.type)
+        if idle:
+            self._turns.waiting.append(command.id)
+        self._unread.sent(command, "prompt" if idle else "")
+
+        def done(answer: Answered, step: Step) -> None:
+            if answered:
+                step.events.append(CommandAnswered(command.id, answer.ok, answer.data, answer.error))
+            if answer.ok:
+                if idle:
+                    self._turns.accepted(command.id, answer.data, step)
+            else:
+                self._unread.refused(command.id)
+                self._turns.refused(command.id, answer.error, step)
+                if not answered:
+                    text = f"Your note did not reach the agent ({answer.error}). Send it as a message: {command.text[:300]}"
+                    step.events.append(NoticeRaised(text))
+
+        self._wire.send(step, kind, fields, done, wire_id=command.id)
+
+    def _set(self, command_id: str, messages: list[tuple[str, dict[str, Any]]], step: Step) -> None:
+        """Settings one after the other; the first that fails is the answer."""
+        if not messages:
+            step.events.append(CommandAnswered(command_id, True))
+            return
+        kind, fields = messages[0]
+
+        def done(answer: Answered, step: Step) -> None:
+            self._learned.done(kind, fields, answer, step)
+            if answer.ok and len(messages) > 1:
+                self._set(command_id, messages[1:], step)
+            else:
+                step.events.append(CommandAnswered(command_id, answer.ok, answer.data, answer.error))
+
+        self._wire.send(step, kind, fields, done, wire_id=command_id)
+
+    def _call(self, command: Command, step: Step) -> None:
+        kind, fields = to_wire(command, self.dialect)
+        if kind == "abort_and_prompt":
+            self._calls.aborting = True
+            self._dialogs.cancel_all(step)
+
+        def done(answer: Answered, step: Step) -> None:
+            if kind == "bash":
+                self._bash.end(wire_id, answer.ok, answer.data, answer.error, step.events)
+            elif kind == "compact":
+                self._told.compacted(answer.data, answer.error, step)
+            self._learned.done(kind, fields, answer, step)
+            step.events.append(CommandAnswered(command.id, answer.ok, answer.data, answer.error))
+
+        wire_id = self._wire.send(step, kind, fields, done, wire_id=command.id)
+        if kind == "bash":
+            self._bash.begin(wire_id, fields, step.events)
+        elif kind == "compact":
+            self._told.compact(command.focus if isinstance(command, Compact) else "", step)
+        elif kind == "set_subagent_subscription" and isinstance(command, CallAgent):
+            pass  # its events have handlers, whatever the level
+
+    def _check_images(self, command: Prompt | Steer | FollowUp) -> None:
+        if command.images and not self._settings.takes_images:
+            raise NotSupported(
+                f"The model {self._settings.key()} takes no images: describe them, or choose another with %hm model."
+            )
+
+    # ---- lines -------------------------------------------------------------------------------------------------------
+
+    def _on_response(self, value: dict[str, Any], step: Step) -> None:
+        if self._wire.settle(value, step) is not None:
+            return
+        said = read.text(value.get("error"))[:300]
+        if value.get("success") is True:
+            name = read.text(value.get("command"))[:40] or "a command"
+            step.events.append(
+                NoticeRaised(f"The agent answered {name}, which we did not send.", "info", read.brief(value))
+            )
+        else:
+            text = f"The agent could not use a line we sent ({said or 'no reason given'}). Repeat what had no effect."
+            step.events.append(NoticeRaised(text, detail=read.brief(value)))
+
+    def _on_chunk(self, value: dict[str, Any], step: Step) -> None:
+        try:
+            whole = self._frames.chunk(value)
+        except Broken as why:
+            step.events.append(NoticeRaised(f"A long line of the agent's was left out: {why}."))
+            return
+        if type(whole) is dict and whole.get("type") != "rpc_chunk":
+            self._take(whole, step)
+        elif whole is not None:
+            step.events.append(NoticeRaised("A long line of the agent's is no event; it was left out."))
+
+    def _on_ready(self, value: dict[str, Any], step: Step) -> None:
+        self._turns.probes = False
+        self._opening.ready(value, step)
+
+    def _on_agent_end(self, value: dict[str, Any], step: Step) -> None:
+        if "isSettled" in self._opening.state:
+            self._turns.results = True
+        self._turns.agent_end(value, step)
+
+    def _on_prompt_result(self, value: dict[str, Any], step: Step) -> None:
+        command_id = read.text(value.get("id"))
+        self._accept(command_id, step)
+        self._turns.prompt_result(command_id, value, step)
+
+    def _on_message_start(self, value: dict[str, Any], step: Step) -> None:
+        if read.fields(value.get("message")).get("role") == "assistant":
+            self._turns.begin(step)
+            self._messages.start(step.events)
+
+    def _on_message_end(self, value: dict[str, Any], step: Step) -> None:
+        whole = read.fields(value.get("message"))
+        role = whole.get("role")
+        if role == "assistant":
+            self._turns.begin(step)
+            self._messages.end(whole, step.events)
+            self._turns.message_over(whole)
+            usage = read.usage(whole.get("usage"))
+            if usage is not None:
+                step.events.append(UsageReported(usage))
+                used = usage.input + usage.cache_read + usage.cache_write + usage.output
+                step.events.append(SessionUpdated({"context": used}))
+        elif role == "toolResult":
+            self._turns.begin(step)
+            self._calls.result(whole, step.events)
+        elif role == "user":
+            self._on_user(whole, step)
+        elif role == "bashExecution":
+            pass  # its card is made from the response
+        elif role is None:
+            step.events.append(UnknownReceived("message_end", value))
+        else:
+            other(whole, step.events)
+
+    def _on_user(self, whole: dict[str, Any], step: Step) -> None:
+        """A message was read by the model: one of ours, which is shown already, or one of somebody else's."""
+        running = self._turns.begin(step)
+        said = read.content_text(whole.get("content"))
+        mine = self._unread.read(said, running.command_id)
+        self._messages.user(said if mine is None else mine.shown, whole, step.events, ours=mine is not None)
+
+    def _on_command_output(self, value: dict[str, Any], step: Step) -> None:
+        said = read.plain(value.get("text")).strip("\n")
+        if said:
+            fence = "````" if "```" in said else "```"
+            self._messages.say(f"{fence}\n{said}\n{fence}", step.events)
+
+    # ---- turns -------------------------------------------------------------------------------------------------------
+
+    def _in_turn(self, handler: Callable[[dict[str, Any], list[Event]], None]) -> Handler:
+        def within(value: dict[str, Any], step: Step) -> None:
+            if self._turns.running is None:
+                self._turns.begin(step)
+            handler(value, step.events)
+
+        return within
+
+    def _asked(self, step: Step) -> None:
+        """Something is asked: the prompt that led to it was taken up."""
+        if self._turns.running is None and self._turns.waiting:
+            self._accept(self._turns.waiting[0], step)
+            self._turns.begin(step)
+
+    def _turn_started(self, step: Step) -> None:
+        running = self._turns.running
+        if running is not None and running.command_id:
+            self._accept(running.command_id, step)
+        self._calls.new_turn()
+        self._messages.forget()
+
+    def _turn_ended(self, reason: StopReason, step: Step) -> None:
+        running = self._turns.running
+        self._dialogs.turn_ended(step)
+        self._messages.forget()
+        if running is not None:
+            self._unread.turn_over(running.command_id)
+
+    def _probed(self, answer: Answered, step: Step) -> None:
+        if answer.ok and not self._dialogs.open:
+            self._turns.state(read.fields(answer.data), step)
+
+
+def _plain(handler: Callable[[dict[str, Any], list[Event]], None]) -> Handler:
+    """A handler that only adds events."""
+    return lambda value, step: handler(value, step.events)

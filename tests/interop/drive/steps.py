@@ -105,7 +105,10 @@ class Drive:
         facts = [self._stop(turn), f"asked {len(asked)}"]
         way = (asked[0].deny_note if asked else "") or session.capabilities.deny_note  # one request may have its own
         if way == "next_message" and asked:
-            heard = self._wait(lambda: len(session.turns) > before + 1 and session.turns[-1].done, self.patience)
+            native = session.capabilities.steer_delivery == "native"  # then it is heard in this very turn
+            heard = native or self._wait(
+                lambda: len(session.turns) > before + 1 and session.turns[-1].done, self.patience
+            )
             last = session.turns[-1]
             notes = [e for e in last.entries if isinstance(e, UserEntry) and "do without" in e.text]
             facts.append("note sent next" if heard and notes and notes[0].status == "read" else "NOTE LOST")
@@ -155,6 +158,10 @@ class Drive:
         facts = [queued[0].status if queued else "not shown"]
         self._until(turn, lambda: False, allow=True)
         facts.append(self._stop(turn))
+        if session.capabilities.steer_delivery == "native":  # the agent's own queue: it goes on with the same turn
+            now = [e.status for e in turn.entries if isinstance(e, UserEntry) and e.delivery == "follow_up"]
+            facts.append(f"same turn {now[0]}" if now and len(session.turns) == before + 1 else "A SECOND TURN")
+            return ", ".join([*facts, *(["no text"] if "Hello from" not in turn.text else [])])
         if not self._wait(lambda: len(session.turns) > before + 1, self.patience):
             return ", ".join([*facts, "NO SECOND TURN"])
         second = session.turns[before + 1]
@@ -200,7 +207,7 @@ class Drive:
         turn, _ = self._turn("big", allow=True)
         size = max((str(call.output).count("x") for call in turn.tool_calls), default=0)
         self.detail = f"{size:,} of 2,000,000 characters shown"
-        shown = "whole" if size >= 2_000_000 else "cut" if size >= 1000 else "NOT SHOWN"
+        shown = "whole" if size >= 2_000_000 else "cut" if size >= 500 else "NOT SHOWN"
         return ", ".join([self._stop(turn), f"output {shown}"])
 
     def closed(self) -> str:
