@@ -48,8 +48,17 @@ def lines(kind: str) -> list[bytes]:
     if kind == "omp":
         message = {"role": "assistant", "content": [{"type": "text", "text": "x" * 2000}], "usage": {"input": 1}}
         extra = {"message": message, "partial": message}
-    delta = {"type": "text_delta", "contentIndex": 0, "delta": "ab", **{k: v for k, v in extra.items() if k == "partial"}}
-    value = {"type": "message_update", "assistantMessageEvent": delta, **{k: v for k, v in extra.items() if k == "message"}}
+    delta = {
+        "type": "text_delta",
+        "contentIndex": 0,
+        "delta": "ab",
+        **{k: v for k, v in extra.items() if k == "partial"},
+    }
+    value = {
+        "type": "message_update",
+        "assistantMessageEvent": delta,
+        **{k: v for k, v in extra.items() if k == "message"},
+    }
     return [json.dumps(value).encode()] * (CHARACTERS // 2 // (10 if kind == "omp" else 1))
 
 
