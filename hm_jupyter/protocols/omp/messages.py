@@ -22,15 +22,34 @@ ToolBlock = Callable[[str, dict[str, Any], "list[Event]"], None]
 
 
 class Block:
-    """One text or thinking block of the message being written."""
+    """One text or thinking block of the message being written. Its pieces are joined now and then: a million of two
+    characters each would take thirty times the room of their text."""
 
-    __slots__ = ("closed", "id", "parts", "role")
+    __slots__ = ("_joined", "_pieces", "closed", "id", "role")
 
     def __init__(self, block_id: str, role: Role) -> None:
         self.id = block_id
         self.role = role
-        self.parts: list[str] = []
         self.closed = False
+        self._joined: list[str] = []
+        self._pieces: list[str] = []
+
+    def add(self, pieces: Sequence[str]) -> None:
+        """The next pieces of its text."""
+        self._pieces += pieces
+        if len(self._pieces) > 1000:
+            self._joined.append("".join(self._pieces))
+            self._pieces.clear()
+
+    def text(self) -> str:
+        """What was streamed of it."""
+        self._joined = ["".join(self._joined + self._pieces)]
+        self._pieces.clear()
+        return self._joined[0]
+
+    def replace(self, text: str) -> None:
+        """It is that text and no other."""
+        self._joined, self._pieces = [text], []
 
 
 class Messages:
@@ -64,7 +83,7 @@ class Messages:
                     self._stream, self._index = block, event.get("contentIndex")
                 else:
                     self._stream = None
-                block.parts.append(delta)
+                block.add((delta,))
                 out.append(TextAppended(block.id, delta, block.role))
         elif kind == "text_end" or kind == "thinking_end":
             self._end_block(event, "assistant" if kind == "text_end" else "thought", out)
@@ -94,7 +113,7 @@ class Messages:
             if type(delta) is not str or not delta:
                 break
             pieces.append(delta)
-        stream.parts += pieces
+        stream.add(pieces)
         return Texts(stream.id, "assistant", pieces) if pieces else None
 
     # ---- its beginning and its end -----------------------------------------------------------------------------------
@@ -165,13 +184,13 @@ class Messages:
 
     def _finish(self, block: Block, content: str, whole: bool, out: list[Event]) -> None:
         """The block is over: ``content`` wins over the deltas, but for text that was only cut to fit a line."""
-        streamed = "".join(block.parts)
+        streamed = block.text()
         cut = _ELIDED.search(content)
         if cut and len(streamed) > cut.start() and streamed.startswith(content[: cut.start()]):
             content = streamed
         same = not content or content == streamed
         if not same:
-            block.parts = [content]
+            block.replace(content)
         if not same or (whole and not block.closed):
             out.append(MessageUpdated(block.id, block.role, None if same else content, final=whole))
             block.closed = whole
