@@ -31,8 +31,9 @@ class HostCall:
 
     And what a notebook offers an agent (omp RPC, host tools and host URIs):
 
-    ``host_tool``: name, args (an object), call_id -> ``{"content"}``, blocks as omp's tools give them
-    ``host_uri``: operation (read or write), url, content -> ``{"content", "content_type"}`` of a read
+    ``tool``: name, arguments (an object), call_id -> ``{"content"}``, blocks as omp's tools give them
+    ``uri_read``: url -> ``{"content", "content_type"}``
+    ``uri_write``: url, content, call_id ("": it does not say) -> ``{}``
     """
 
     id: str

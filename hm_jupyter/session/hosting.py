@@ -69,8 +69,9 @@ class Hosting:
             "terminal_wait": self._terminal_wait,
             "terminal_kill": self._terminal_kill,
             "terminal_release": self._terminal_release,
-            "host_tool": self.offering.tool,
-            "host_uri": self.offering.address,
+            "tool": self.offering.tool,
+            "uri_read": self.offering.uri_read,
+            "uri_write": self.offering.uri_write,
         }
 
     async def _beside(self, do: Callable[..., T], *args: Any) -> T:

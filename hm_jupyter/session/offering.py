@@ -35,7 +35,7 @@ class Offering:
 
     async def tool(self, call: HostCall) -> dict[str, Any]:
         """Call a function. Raises :class:`Refused`."""
-        name, given = str(call.args.get("name")), call.args.get("args")
+        name, given = str(call.args.get("name")), call.args.get("arguments")
         arguments = given if isinstance(given, Mapping) else {}
         offered = self.offered.tools.get(name)
         if offered is None:
@@ -44,18 +44,21 @@ class Offering:
             await self._leave(call, f"tool {name}", name, "other", dict(arguments), f"every call of {name}")
         return {"content": await beside(offered.run, arguments)}
 
-    async def address(self, call: HostCall) -> dict[str, Any]:
-        """Read or write an address. Raises :class:`Refused`."""
+    async def uri_read(self, call: HostCall) -> dict[str, Any]:
+        """Read an address. Raises :class:`Refused`."""
+        url = str(call.args.get("url"))
+        found = await beside(_done, self._scheme(url).read, url)
+        text = found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
+        return {"content": text, "content_type": "text/plain"}
+
+    async def uri_write(self, call: HostCall) -> dict[str, Any]:
+        """Write to an address. Raises :class:`Refused`."""
         url, content = str(call.args.get("url")), call.args.get("content")
         scheme = self._scheme(url)
-        if call.args.get("operation") == "read":
-            found = await beside(_done, scheme.read, url)
-            text = found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
-            return {"content": text, "content_type": "text/plain"}
         if scheme.write is None:
             raise Refused("denied", f"{scheme.scheme}:// can only be read.")
-        if call.args.get("operation") != "write" or not isinstance(content, str):
-            raise Refused("invalid", "An address is read, or written with a text.")
+        if not isinstance(content, str):
+            raise Refused("invalid", "content is no text.")
         if scheme.ask:
             shown = {"path": url, "content": content}
             await self._leave(call, f"write {scheme.scheme}", "write", "edit", shown, f"writes to {scheme.scheme}://")

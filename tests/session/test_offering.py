@@ -72,7 +72,7 @@ class Agent(Adapter):
         return call.id
 
     def calls(self, name: str, call_id: str = "", /, **arguments: Any) -> str:
-        return self.wants("host_tool", name=name, args=arguments, call_id=call_id)
+        return self.wants("tool", name=name, arguments=arguments, call_id=call_id)
 
     def got(self, call_id: str) -> Any:
         with self.changed:
@@ -202,7 +202,7 @@ def test_allowed_for_the_session_means_that_function_and_no_other(start: Callabl
     waiting(agent)
     agent.session.approve(for_session=True)
     agent.text(first)
-    assert "b" in agent.text(agent.wants("host_tool", name="rows", args={"table": "b"}, call_id=""))
+    assert "b" in agent.text(agent.wants("tool", name="rows", arguments={"table": "b"}, call_id=""))
     agent.calls("later", text="x")
     assert waiting(agent).tool == "later"
 
@@ -245,9 +245,9 @@ def test_a_function_offered_without_asking_is_called_at_once(start: Callable[...
     assert agent.text(agent.calls("later", text="now")) == "NOW"
     for call, said in (
         (agent.calls("fails", text="x"), "KeyError: 'x'"),
-        (agent.wants("host_tool", name="rows", args={"limit": "many"}, call_id=""), "Wrong arguments for rows: table"),
-        (agent.wants("host_tool", name="gone", args={}, call_id=""), "no tool 'gone'"),
-        (agent.wants("host_tool", name=["x"], args=None), "no tool"),
+        (agent.wants("tool", name="rows", arguments={"limit": "many"}, call_id=""), "Wrong arguments for rows: table"),
+        (agent.wants("tool", name="gone", arguments={}, call_id=""), "no tool 'gone'"),
+        (agent.wants("tool", name=["x"], arguments=None), "no tool"),
     ):
         found = agent.got(call)
         assert isinstance(found, HostFailure)
@@ -269,8 +269,8 @@ def test_addresses_are_read_freely_and_written_with_leave(start: Callable[..., A
     agent.data["set_host_uri_schemes"] = {"schemes": ["cell"]}
     agent.session.rpc.offer_addresses("cell", lambda url: cells[url], cells.__setitem__, description="cells")
     assert agent.heard[-1].params == {"schemes": [{"scheme": "cell", "description": "cells", "writable": True}]}
-    assert agent.got(agent.wants("host_uri", operation="read", url="cell://3"))["content"] == "x = 1"
-    write = agent.wants("host_uri", operation="write", url="cell://3", content="x = 2")
+    assert agent.got(agent.wants("uri_read", url="cell://3"))["content"] == "x = 1"
+    write = agent.wants("uri_write", url="cell://3", content="x = 2")
     assert (waiting(agent).category, waiting(agent).paths) == ("edit", ["cell://3"])
     assert cells["cell://3"] == "x = 1"
     agent.session.approve()
@@ -282,8 +282,8 @@ def test_a_write_that_the_agent_has_asked_for_itself_is_not_asked_twice(start: C
     agent, cells = start(), {"cell://3": "x = 1"}
     agent.session.rpc.offer_addresses("cell", lambda url: cells[url], cells.__setitem__)
     asked_by_the_agent(agent, "c1", path="cell://3", content="x = 2")
-    assert agent.got(agent.wants("host_uri", operation="write", url="cell://3", content="x = 2")) == {}
-    agent.wants("host_uri", operation="write", url="cell://3", content="x = 3")
+    assert agent.got(agent.wants("uri_write", url="cell://3", content="x = 2")) == {}
+    agent.wants("uri_write", url="cell://3", content="x = 3")
     assert waiting(agent).input == {"path": "cell://3", "content": "x = 3"}
 
 
@@ -291,9 +291,9 @@ def test_an_address_nobody_answers_or_that_fails_is_told_so(start: Callable[...,
     agent = start()
     agent.session.rpc.offer_addresses("cell", lambda url: {}[url])
     for call, kind in (
-        (agent.wants("host_uri", operation="read", url="cell://9"), "failed"),
-        (agent.wants("host_uri", operation="write", url="cell://9", content="x"), "denied"),
-        (agent.wants("host_uri", operation="read", url="other://9"), "not_found"),
+        (agent.wants("uri_read", url="cell://9"), "failed"),
+        (agent.wants("uri_write", url="cell://9", content="x"), "denied"),
+        (agent.wants("uri_read", url="other://9"), "not_found"),
     ):
         found = agent.got(call)
         assert isinstance(found, HostFailure)
