@@ -246,11 +246,11 @@ def test_a_steer_is_heard_while_a_command_runs(program: Program, model: ModelSer
 
 def test_two_megabytes_of_odd_text_come_whole(program: Program, model: ModelServer) -> None:
     odd = ("häuser", "\u2028", "\u0085", "<b>", "\U0001f600", "\u202e", "\ufeff")
-    words = (
-        f"{odd[n % 7]} {n * n * 7919 % 1_000_003}" for n in range(160_000)
-    )  # omp cuts off a model that repeats itself
+    numbers = (n * n * 7919 % 1_000_003 for n in range(180_000))  # omp cuts off a model that repeats itself
+    words = (f"{odd[n % 7]} {number}" for n, number in enumerate(numbers))
     text = " ".join(words)
-    assert len(text.encode()) > 2_000_000
+    whole = len(text.encode()) > 2_000_000
+    assert whole
     model.will(Answer([("text", text)]))
     session = program.connect()
     same = session.prompt("go", timeout=60).text == text
