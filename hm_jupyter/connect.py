@@ -291,7 +291,8 @@ def _transport(launch: Launch, given: Mapping[str, Any]) -> Transport:
     if launch.protocol == "hm":
         argv = hm_argv(
             launch.program,
-            cwd=cwd,
+            # A saved session is taken up where it was, unless somebody says where.
+            cwd="" if given["session"] and not given["cwd"] else cwd,
             mode=given["mode"] or "",
             provider=given["provider"] or "",
             model=given["model"] or "",

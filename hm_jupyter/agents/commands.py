@@ -164,7 +164,9 @@ def _fork(agent: Agent, command: wire.HmFork) -> dict[str, Any]:
     try:
         fork = agent.session.forked(command.entry)
     except KeyError:
-        raise Refusal(f"this session has no entry {command.entry[:60]!r}; message_end names them") from None
+        raise Refusal(
+            f"this session has no entry {command.entry[:60]!r}; leave it out to fork from the latest message"
+        ) from None
     agent.session.journal.close()
     agent.session = agent.host.session = fork
     if fork.journal.saved:  # else they stay: both are of this process alone

@@ -18,6 +18,15 @@ def name_of(view: TurnView) -> str:
     return safe.one_line(prompt.text, 90) if prompt and prompt.text.strip() else f"Turn {view.number}"
 
 
+def heading(state: SessionState, views: list[TurnView], title: str = "") -> str:
+    """What the whole is called: as was asked for, as the agent calls it, else by its first prompt.
+
+    An agent may name its session only later, or never; its own name would say nothing of what was done.
+    """
+    first = next((v for v in views if v.turn), None)
+    return safe.one_line(title or state.title or (name_of(first) if first and first.prompt else "") or "Agent session")
+
+
 def _day(views: list[TurnView], times: bool) -> str:
     """The day (UTC) of the session's turns: ``2026-11-06``, or from one to another."""
     days = [
@@ -77,7 +86,7 @@ def _table(rows: list[str]) -> str:
 def document_html(transcript: Transcript, *, title: str = "", times: bool = True, redacted: Sequence[str] = ()) -> str:
     """One self-contained page: no script, nothing fetched, light or dark as the reader's system is, printable."""
     views, state = select(transcript), state_of(transcript)
-    name = title or state.title or "Agent session"
+    name = heading(state, views, title)
     rows, sections = [], []
     for view in views:
         head = turn_words.headline(view, state, times=times) if view.turn else []
@@ -100,8 +109,8 @@ def document_html(transcript: Transcript, *, title: str = "", times: bool = True
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"><meta name="referrer" content="no-referrer">'
-        f"<title>{safe.attribute(safe.one_line(name))}</title><style>{DOCUMENT}{frozen(body)}</style></head>\n"
-        f'<body><main class="hm-root hm-frozen"><header><h1>{safe.markup(safe.one_line(name))}</h1>'
+        f"<title>{safe.attribute(name)}</title><style>{DOCUMENT}{frozen(body)}</style></head>\n"
+        f'<body><main class="hm-root hm-frozen"><header><h1>{safe.markup(name)}</h1>'
         f'<p class="hm-facts">{about}</p>{note}</header>{table}{body}</main></body></html>\n'
     )
 
@@ -111,9 +120,9 @@ def document_markdown(
 ) -> str:
     """The session as markdown, its pictures inside."""
     views, state = select(transcript), state_of(transcript)
-    name = title or state.title or "Agent session"
+    name = heading(state, views, title)
     blocks: list[markdown.Block] = [
-        [f"# {requote.text(safe.one_line(name))}"], [requote.text(" · ".join(facts(state, views, times)))]
+        [f"# {requote.text(name)}"], [requote.text(" · ".join(facts(state, views, times)))]
     ]  # fmt: skip
     if redacted:
         blocks.append([requote.text(taken_out(redacted))])
@@ -127,7 +136,7 @@ def document_markdown(
 def document_text(transcript: Transcript, *, title: str = "", times: bool = True, redacted: Sequence[str] = ()) -> str:
     """The session as plain text."""
     views, state = select(transcript), state_of(transcript)
-    name = safe.plain(safe.one_line(title or state.title or "Agent session"), exact=True)
+    name = safe.plain(heading(state, views, title), exact=True)
     out = [name, "=" * len(name), safe.plain(" · ".join(facts(state, views, times)))]
     out += [taken_out(redacted)] if redacted else []
     for view in views:

@@ -111,11 +111,9 @@ def _entry(cells: _Cells, entry: Entry, view: TurnView, times: bool) -> None:
 def notebook(transcript: Transcript, *, title: str = "", times: bool = True, redacted: Sequence[str] = ()) -> str:
     """The session as the text of an ``.ipynb`` file."""
     views, state = select(transcript), state_of(transcript)
-    name = title or state.title or "Agent session"
+    name = documents.heading(state, views, title)
     cells = _Cells()
-    cells.say(
-        [[f"# {requote.text(safe.one_line(name))}"], [requote.text(" · ".join(documents.facts(state, views, times)))]]
-    )
+    cells.say([[f"# {requote.text(name)}"], [requote.text(" · ".join(documents.facts(state, views, times)))]])
     if any(isinstance(e, ToolEntry) and _ran(e) for v in views for e in v.top):
         cells.say([[_HOW]])
     if redacted:

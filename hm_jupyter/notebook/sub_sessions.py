@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -244,10 +245,18 @@ def resume(magics: HmMagics, args: Args, scope: Mapping[str, Any]) -> None:
         registry.remove(name)
         registry.add(again, args.get("name") or name, follows=follows)
     else:
+        before = registry.names()
         session = magics.session(named)
         _is_saved("resume", session, wanted)
-        again = session.resume(wanted, name=args.get("name") or session.name)
-        registry.add(again, args.get("name", ""), follows=registry.follows(session))
+        wanted = wanted or _latest(session)
+        again = session.resume(wanted, name=args.get("name") or session.name, **_its_folder(session, wanted))
+        follows = registry.follows(session)
+        if (
+            begun := registry.current_name
+        ) not in before:  # only to ask it what is saved, as after the kernel's restart
+            session.close()
+            registry.remove(begun)
+        registry.add(again, args.get("name", ""), follows=follows)
     ready(again)
 
 
@@ -273,6 +282,34 @@ def _one_saved(sub: str, magics: HmMagics, args: Args) -> tuple[Session, str]:
         raise UsageError(f"{args.words[0]} is a session of this kernel: %hm stop {args.words[0]} ends it.")
     _is_saved(sub, session, args.words[0])
     return session, args.words[0]
+
+
+def _latest(session: Session) -> str:
+    """The saved session of this folder that was used last and is not open in this kernel; "" where the agent lists none.
+
+    Without it an agent that finds nothing begins anew, and it would look as if that were what was asked for; and the one
+    used last is mostly the very session the person is in.
+    """
+    if not session.capabilities.list_sessions:
+        return ""
+    here = {s.state.session_id: name for name, s in registry.items()}
+    found = sorted(session.sessions(), key=lambda item: str(item.get("updated", "")), reverse=True)
+    for item in found:
+        if item.get("id") not in here:
+            return str(item["id"])
+    elsewhere = "%hm sessions --all lists those of other folders, and %hm resume ID goes on with one."
+    if found:
+        name = here[str(found[0]["id"])]
+        raise UsageError(f"The only saved session of this folder is open here as {name}: %hm use {name}. {elsewhere}")
+    raise UsageError(f"Nothing is saved of {session.state.root or 'this folder'}. {elsewhere}")
+
+
+def _its_folder(session: Session, wanted: str) -> dict[str, str]:
+    """Where a saved session of another folder worked: it is to find its files there, not in the notebook's folder."""
+    if not wanted or not session.capabilities.list_sessions:
+        return {}
+    root = next((str(i.get("root") or "") for i in session.sessions(all=True) if str(i.get("id")) == wanted), "")
+    return {"cwd": root} if root and root != session.state.root and os.path.isdir(root) else {}
 
 
 def _is_saved(sub: str, session: Session, wanted: str) -> None:

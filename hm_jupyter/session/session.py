@@ -280,7 +280,7 @@ class Session(AsyncCalls, AgentCalls):
         from ..exports.redacted import copied
 
         # Copied on the session's thread, written on ours: a long session must not stop the others.
-        text = render(self.runtime.call(copied, self.transcript), kind, self.name, redactor)
+        text = render(self.runtime.call(copied, self.transcript), kind, redactor=redactor)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
         target.redacted = redactor.summary() if redactor else []

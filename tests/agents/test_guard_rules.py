@@ -9,7 +9,9 @@ import pytest
 from hm_jupyter.agents.approvals import judge
 from hm_jupyter.agents.guard.check import ALLOW, ASK, DENY, EXAMPLE, FAULT, fetch_plan, main
 from hm_jupyter.agents.guard.judge import Guard
+from hm_jupyter.agents.guard.rules import KINDS
 from hm_jupyter.agents.modes import Mode, mode_help, modes
+from hm_jupyter.agents.tools import TOOLS
 from hm_jupyter.agents.tools.base import Plan
 from hm_jupyter.agents.tools.workspace import Workspace
 
@@ -192,6 +194,8 @@ def test_with_no_file_no_rule_says_anything(rules, work):
         ("deny:\n  - reason: x\n", "says nothing"), ("deny:\n  - path: ../x\n", "'..'"), ("deny:\n  - host: https://x/\n", "no host"),
         ("deny: x\n", "line 1"), ("- a\n", "line 1"), ("deny: &a\n  - command: x\nask: *a\n", "anchors"),
         ("deny: !!python/object:os.system x\n", "tags"), ("deny:\n - command: x\ndeny:\n - command: y\n", "twice"),
+        ("deny:\n  - tool: edti\n", "did you mean edit?"), ("deny:\n  - tool: [read, Shell]\n", "did you mean shell?"),
+        ("deny:\n  - tool: telegraph\n", "write one of shell, edit,"), ("deny: git push\n", "begin each rule with '- '"),
         ("deny:\n  - command: []\n", "line 2"), ("\xff\xfe", "line"), ("deny:\n\t- command: x\n", "line 2"),
     ],
 )  # fmt: skip
@@ -211,6 +215,11 @@ def test_what_a_file_without_fault_denies_stays_denied_beside_one_with_a_fault(r
     """HM-149"""
     guard = rules("deny:\n  - command: rm\n", "deny: [")
     assert guard.judge(shell(work, "rm x"), Workspace(work)).what == "deny"
+
+
+@pytest.mark.parametrize("tool", [*KINDS, *TOOLS, "*"])
+def test_a_rule_may_name_every_kind_and_every_tool(rules, tool):
+    assert rules(f"deny:\n  - tool: '{tool}'\n").problems == []
 
 
 def test_a_file_that_cannot_be_read_is_a_fault(rules, work):
@@ -260,6 +269,11 @@ def test_check_of_a_broken_file_says_so_and_is_no_success(work, capsys):
     (work / "guard.yaml").write_text("deny: [")
     assert main(["check", "ls", "--cwd", str(work)]) == FAULT
     assert "guard.yaml" in capsys.readouterr().err
+
+
+def test_check_of_words_that_are_not_in_quotes_says_that_they_need_them(capsys):
+    assert main(["check", "git", "status"]) == FAULT
+    assert "hm-jupyter guard check 'git status'" in capsys.readouterr().err
 
 
 def test_check_knows_modes(work, capsys):

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from hm_jupyter.events import FileDiff
-from hm_jupyter.exports import diffs, documents, html, jsonl, markdown, mime, text
+from hm_jupyter.exports import diffs, documents, html, jsonl, markdown, mime, render, text
 from hm_jupyter.notebook.freeze import NBVAL_SANITIZE, freeze
-from hm_jupyter.transcript import Decision, Put, Transcript, TurnEntry
+from hm_jupyter.transcript import Decision, Put, State, Transcript, TurnEntry, UserEntry
 
 from .story import JOIN_NEW, JOIN_OLD, LOAD_NEW, LOAD_OLD, ROOT, everything, join, offers, tool
 
@@ -231,6 +231,30 @@ def test_a_page_fetches_nothing_and_lists_its_turns() -> None:
     assert "<script" not in page
     assert re.findall(r'<a href="#(turn-\d)">', page) == ["turn-1", "turn-2", "turn-3"]
     assert "url(" not in page
+
+
+@pytest.mark.parametrize("format", ["html", "md", "txt", "ipynb"])
+def test_a_document_is_called_as_its_session_is_else_by_its_first_prompt(format: str) -> None:
+    """An agent names its session late or never; "Agent session" is left for one in which nothing was asked."""
+    told = Transcript()
+
+    def heading(title: str = "") -> str:
+        written = render(told, format, title)
+        if format == "html":
+            (name,) = re.findall("<h1>(.*)</h1>", written)
+            assert f"<title>{name}</title>" in written
+            return str(name)
+        if format == "ipynb":
+            written = "".join(json.loads(written)["cells"][0]["source"])
+        return written.partition("\n")[0].removeprefix("# ")
+
+    assert heading() == "Agent session"
+    told.apply(Put(TurnEntry("t1", 1, "finished")))
+    told.apply(Put(UserEntry("u1", 1, "fix the\nfailing test")))
+    assert heading() == "fix the failing test"
+    told.apply(State({"title": "The sign of add"}))
+    assert heading() == "The sign of add"
+    assert heading("As I say") == "As I say"
 
 
 def test_the_sanitiser_for_nbval_can_be_found_and_read() -> None:

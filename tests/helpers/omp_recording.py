@@ -29,7 +29,7 @@ from hm_jupyter.protocols.base import HostCall, Step
 from hm_jupyter.protocols.omp.adapter import OmpAdapter
 from hm_jupyter.session.reducer import reduce
 from hm_jupyter.session.state import pending_request, running_turn
-from hm_jupyter.transcript import PendingApproval, PendingQuestion, Transcript
+from hm_jupyter.transcript import PendingApproval, PendingQuestion, Transcript, to_json
 
 Json = dict[str, Any]
 
@@ -206,3 +206,75 @@ class Run:
     def unknown(self) -> list[ev.UnknownReceived]:
         """What was not understood."""
         return [e for e in self.events if isinstance(e, ev.UnknownReceived)]
+
+
+def lines_of(transcript: Transcript) -> list[str]:
+    """A transcript in a line for each entry, for golden files."""
+    found = []
+    for entry in transcript.entries.values():
+        value = to_json(entry)
+        told = [value["kind"], value.get("status") or ("open" if value.get("open") else "")]
+        told += [
+            value.get("name") or "",
+            value.get("title") or "",
+            value.get("stop_reason") or value.get("delivery") or "",
+        ]
+        decision = value.get("decision") or {}
+        told += [
+            decision.get("outcome", ""),
+            f"exit {value['exit_code']}" if value.get("exit_code") is not None else "",
+        ]
+        told += [
+            f"{len(value['diffs'])} diffs" if value.get("diffs") else "",
+            "in " + value["parent"] if value.get("parent") else "",
+        ]
+        told += [
+            str(value.get(name) or "")[:100] for name in ("text", "output", "answer", "summary", "error", "detail")
+        ]
+        if value.get("items"):
+            told.append("; ".join(f"{i['text']} ({i['status']})" for i in value["items"]))
+        found.append(" | ".join(part for part in told if part))
+    return found
+
+
+def trimmed(rows: list[Json]) -> list[Json]:
+    """A recording without what repeats itself or is long and says nothing here, to be carried along."""
+    found = []
+    for row in rows:
+        if row["dir"] in ("out", "in"):
+            try:
+                value = json.loads(row["line"])
+            except ValueError:
+                found.append(row)
+                continue
+            if isinstance(value, dict) and value.get("type") in ("available_commands_update", "turn_end"):
+                continue
+            found.append({**row, "line": json.dumps(_trim(value), ensure_ascii=False, separators=(",", ":"))})
+        elif row["dir"] == "meta" and row["line"].startswith("{"):
+            found.append({**row, "line": "{}"})
+    return found
+
+
+_LEFT_OUT = frozenset(
+    {"partial", "thinkingSignature", "systemPrompt", "dumpTools", "sections", "toolsAdded", "compat", "baseUrl", "contextSnapshot",
+     "api", "timestamp", "completedAt", "duration", "ttft", "errorId", "responseId", "cost", "attribution"}
+)  # fmt: skip
+
+
+def _trim(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_trim(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("type")
+    out = {k: _trim(v) for k, v in value.items() if k not in _LEFT_OUT}
+    if kind == "message_update":
+        out.pop("message", None)
+        out.pop("usage", None)
+    elif kind == "agent_end":
+        out["messages"] = []
+    elif kind == "message_start":
+        out["message"] = {"role": value.get("message", {}).get("role"), "content": []}
+    elif kind == "response" and value.get("command") == "get_messages":
+        out["data"] = {"messages": []}
+    return out

@@ -86,5 +86,5 @@ def test_the_same_notebook_runs_unchanged(executed: dict[str, Any], wire: str):
 
 def test_what_an_agent_offers_is_told_the_same_way(executed: dict[str, Any]):
     said = {wire: printed(notebook, "import hm_jupyter") for wire, notebook in executed.items()}
-    assert said.pop("hm RPC") == "modes: ask, edit, auto, plan\nsettings of its own: none\n"
+    assert said.pop("hm RPC") == "modes: ask, edit, auto, plan\nsettings of its own: mode\n"
     assert set(said.values()) == {"modes: ask, code, yolo\nsettings of its own: mode, model, effort, web\n"}

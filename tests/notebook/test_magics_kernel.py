@@ -184,7 +184,7 @@ def test_completion_comes_over_the_wire(kernel: Kernel):
         reply = kernel.client.complete(code, len(code), reply=True, timeout=30)
         return list(reply["content"]["matches"])
 
-    assert {"start", "steer", "state", "stop", "stop-work"} == set(complete("%hm st"))
+    assert {"start", "stats", "steer", "state", "stop", "stop-work"} == set(complete("%hm st"))
     assert complete("x = 1\n%hm --appr") == ["--approve"]
     assert complete("%%hm --approve ed") == ["edits"]
     assert "hm" in complete("%hm use ")

@@ -77,6 +77,22 @@ def test_what_comes_next_follows_the_earlier_turns(sessions: list[Session], tmp_
     assert [s["turns"] for s in again.sessions()] == [2]
 
 
+def test_a_session_of_another_folder_is_taken_up_there_unless_somebody_says_where(
+    sessions: list[Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+    first = opened(sessions, tmp_path / "a")
+    first.prompt("say: one").wait()
+    first.close()
+    monkeypatch.chdir(tmp_path / "b")
+    again = hm.connect("demo", session=first.state.session_id)
+    sessions.append(again)
+    assert again.state.root == str(tmp_path / "a")
+    again.close()
+    assert opened(sessions, tmp_path / "c", session=first.state.session_id).state.root == str(tmp_path / "c")
+
+
 def test_a_fork_from_a_turn_goes_on_after_it(sessions: list[Session], tmp_path: Path):
     """HM-118 HM-121 HM-122 HM-128"""
     session = opened(sessions, tmp_path)

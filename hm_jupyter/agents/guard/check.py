@@ -66,7 +66,11 @@ def main(argv: Sequence[str]) -> int:
     init = commands.add_parser("init", allow_abbrev=False, help="write a guard.yaml of your own to begin with")
     init.add_argument("--workspace", action="store_true", help="in the current folder, not beside hm.toml")
     try:
-        flags = p.parse_args(argv)
+        flags, more = p.parse_known_args(argv)
+        if more:
+            call = getattr(flags, "call", "")
+            quoted = f"; put the call in quotes: hm-jupyter guard check '{' '.join([call, *more])}'" if call else ""
+            p.error(f"unrecognized arguments: {' '.join(more)}{quoted}")
     except SystemExit as end:
         return FAULT if end.code else 0
     return _init(workspace=flags.workspace) if flags.what == "init" else _check(flags.call, flags.cwd, flags.mode)

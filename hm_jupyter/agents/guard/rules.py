@@ -42,6 +42,21 @@ class RuleFields(BaseModel):
     host: Texts = Field(default_factory=list, min_length=1)
     reason: str = ""
 
+    @field_validator("tool")
+    @classmethod
+    def _tools(cls, value: list[str]) -> list[str]:
+        from difflib import get_close_matches
+
+        from ..tools import TOOLS  # not at the top: they are more than reading a file needs
+
+        known = (*KINDS, *(name for name in TOOLS if name not in KINDS))
+        for text in value:
+            if text not in known and text != "*":
+                close = get_close_matches(text.casefold(), known, n=1)
+                hint = f"did you mean {close[0]}?" if close else f"write one of {', '.join(known)}"
+                raise ValueError(f"there is no tool {text!r}, so the rule would never match; {hint}")
+        return value
+
     @field_validator("command")
     @classmethod
     def _commands(cls, value: list[str]) -> list[str]:
@@ -162,6 +177,8 @@ def _fault(error: ValidationError, path: Path, lines: Mapping[tuple[object, ...]
     if first["type"] == "extra_forbidden":
         allowed = "deny, ask, allow, trust" if len(place) == 1 else "tool, command, path, host, reason"
         says = f"there is no field of that name; the fields are {allowed}"
+    elif first["type"] == "list_type" and len(place) == 1:
+        says = "this is a list of rules: begin each rule with '- ', as in '- command: git push'"
     return f"{path}, line {line}: {'.'.join(str(p) for p in place)}: {says}"
 
 

@@ -464,8 +464,11 @@ class OmpAdapter(Adapter):
         running = self._turns.running
         self._dialogs.turn_ended(step)
         self._messages.forget()
-        if running is not None:
-            self._unread.turn_over(running.command_id)
+        if running is None:
+            return
+        unread = self._unread.turn_over(running.command_id)
+        if unread is not None and reason != "error":  # done without the model
+            self._messages.user(unread.shown, {}, step.events, ours=True)
 
     def _probed(self, answer: Answered, step: Step) -> None:
         if answer.ok and not self._dialogs.open:

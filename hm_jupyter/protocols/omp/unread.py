@@ -40,9 +40,9 @@ class Queue:
             mine = prompt
         return self._unread.pop(mine) if mine is not None else None
 
-    def turn_over(self, prompt: str) -> None:
-        """The turn of that prompt is over: it was read, or done without the model."""
-        self._unread.pop(prompt, None)
+    def turn_over(self, prompt: str) -> Unread | None:
+        """The turn of that prompt is over; returns it where the model did not read it."""
+        return self._unread.pop(prompt, None)
 
     def waiting(self) -> dict[str, Unread]:
         """What waits beside prompts."""

@@ -213,6 +213,7 @@ def test_a_local_command_of_omps_is_over_with_its_response() -> None:
     t.hears({"type": "command_output", "text": "\x1b[31mCurrent model: acme/big\x1b[0m"})
     t.answers("prompt", data={"agentInvoked": False})
     assert (t.running, str(t.shown("message")[0].text)) == (False, "```\nCurrent model: acme/big\n```")
+    assert t.shown("user")[0].status == "read"
 
 
 def test_a_command_of_an_extensions_is_over_with_its_prompt_result() -> None:
