@@ -89,8 +89,10 @@ class OmpAdapter(Adapter):
         self._wire = Wire()
         self._frames = Frames()
         self._settings = Settings()
-        self._opening = Opening(self._wire, self._settings, dialect, root, asks, history)
         self._turns = Turns(dialect, self._turn_started, self._turn_ended)
+        self._opening = Opening(
+            self._wire, self._settings, dialect, root, asks, history, lambda: self._turns.running is not None
+        )
         self._calls = Calls()
         self._messages = Messages(self._calls.block)
         self._approvals = Approvals(self._calls, gate)
@@ -338,8 +340,8 @@ class OmpAdapter(Adapter):
                 self._bash.end(wire_id, answer.ok, answer.data, answer.error, step.events)
             elif kind == "compact":
                 self._told.compacted(answer.data, answer.error, step)
-            self._learned.done(kind, fields, answer, step)
-            step.events.append(CommandAnswered(command.id, answer.ok, answer.data, answer.error))
+            said = CommandAnswered(command.id, answer.ok, answer.data, answer.error)
+            self._learned.done(kind, fields, answer, step, lambda step: step.events.append(said))
 
         wire_id = self._wire.send(step, kind, fields, done, wire_id=command.id)
         if kind == "bash":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...events import NoticeRaised, PlanRemoved, PlanUpdated, SessionUpdated
@@ -25,12 +26,21 @@ class Learned:
         self._opening = opening
         self._dialogs = dialogs
 
-    def done(self, kind: str, sent: dict[str, Any], answer: Answer, step: Step) -> None:
-        """A command was answered."""
+    def done(
+        self, kind: str, sent: dict[str, Any], answer: Answer, step: Step, then: Callable[[Step], None] | None = None
+    ) -> None:
+        """A command was answered. ``then`` once all it changed is known: after a move, what the other session holds."""
         if kind == "login":
             self._dialogs.signed_in(step)
-        if not answer.ok:
+        if answer.ok and kind in _MOVES:
+            self._moved(kind, read.fields(answer.data), then or (lambda step: None), step)
             return
+        if answer.ok:
+            self._changed(kind, sent, answer, step)
+        if then is not None:
+            then(step)
+
+    def _changed(self, kind: str, sent: dict[str, Any], answer: Answer, step: Step) -> None:
         data = read.fields(answer.data)
         changes = self._settings.learned(kind, sent, answer.data)
         if changes is not None:
@@ -46,8 +56,6 @@ class Learned:
         elif kind == "set_todos":
             items = read.todos(data.get("todoPhases"))
             step.events.append(PlanUpdated(items) if items else PlanRemoved())
-        elif kind in _MOVES:
-            self._moved(kind, data, step)
 
     def model_changed(self, value: dict[str, Any], step: Step) -> None:
         """``model_changed``, ``config_update`` (omp): another model. The bare event says that and no more; where a command of
@@ -67,13 +75,14 @@ class Learned:
         elif not self._wire.waits("set_thinking_level", "cycle_thinking_level"):
             self._opening.refresh(step)
 
-    def _moved(self, kind: str, data: dict[str, Any], step: Step) -> None:
+    def _moved(self, kind: str, data: dict[str, Any], then: Callable[[Step], None], step: Step) -> None:
         if data.get("cancelled") is True:
             text = f"An extension stopped {kind.replace('_', ' ')}; the session stays as it is."
             step.events.append(NoticeRaised(text))
+            then(step)
             return
         said = read.text(data.get("text"))
         if said:
             text = "The session goes on from before this message of yours, which is not sent again by itself."
             step.events.append(NoticeRaised(text, "info", said))
-        self._opening.again(step, messages=kind in ("switch_session", "open_session"))
+        self._opening.again(step, then, messages=kind in ("switch_session", "open_session"))

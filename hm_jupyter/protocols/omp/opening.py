@@ -6,6 +6,7 @@ else is needed is asked beside it. The session is there once the state, and the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...events import NoticeRaised, SessionStarted, SessionUpdated, StartRefused
@@ -30,19 +31,29 @@ class Opening:
         root: the folder the agent was started in.
         asks: how it asks for approvals, for people ("": it does not say).
         history: tell the messages it already has.
+        busy: does a turn run?
     """
 
-    def __init__(self, wire: Wire, settings: Settings, dialect: str, root: str, asks: str, history: bool) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        settings: Settings,
+        dialect: str,
+        root: str,
+        asks: str,
+        history: bool,
+        busy: Callable[[], bool],
+    ) -> None:
         self._wire = wire
         self._settings = settings
         self._dialect = dialect
         self._root = root
         self._asks = asks
         self._history = history
+        self._busy = busy
         self.session_id = ""
         self.state: dict[str, Any] = {}
         self._commands = False
-        self._reload = False
 
     def start(self, step: Step) -> None:
         """Ask for the state."""
@@ -54,10 +65,23 @@ class Opening:
         if isinstance(offered, list) and 2 in offered and value.get("protocolVersion") != 2:
             self._wire.send(step, "negotiate_protocol", {"protocolVersion": 2}, self._negotiated)
 
-    def again(self, step: Step, *, messages: bool = False) -> None:
-        """It is another session now: ask anew; with ``messages``, also for what was said in it."""
-        self._reload = messages
-        self._wire.send(step, "get_state", then=self._other)
+    def again(self, step: Step, done: Callable[[Step], None], *, messages: bool = False) -> None:
+        """It is another session now: ask anew; with ``messages``, also for what was said in it. Then ``done``."""
+
+        def state(answer: Answer, step: Step) -> None:
+            data = read.fields(answer.data)
+            if messages and read.count(data.get("messageCount")):
+                self._wire.send(step, "get_messages", then=lambda earlier, step: told(answer, earlier, step))
+            else:
+                told(answer, None, step)
+
+        def told(answer: Answer, earlier: Answer | None, step: Step) -> None:
+            self._other(answer, step)
+            if earlier is not None:
+                self._reloaded(earlier, step)
+            done(step)
+
+        self._wire.send(step, "get_state", then=state)
 
     def refresh(self, step: Step) -> None:
         """Something changed that was not told: ask for the state."""
@@ -90,7 +114,10 @@ class Opening:
         self._reloaded(answer, step)
 
     def _reloaded(self, answer: Answer, step: Step) -> None:
-        if answer.ok:
+        if self._busy():
+            text = "The earlier messages of this session are not shown, for a turn has begun. The agent knows them."
+            step.events.append(NoticeRaised(text, "info"))
+        elif answer.ok:
             step.events.extend(earlier(read.fields(answer.data).get("messages")))
         else:
             text = f"The earlier messages of this session cannot be shown ({answer.error}). The agent knows them."
@@ -119,8 +146,6 @@ class Opening:
             changes["session_id"] = found
             step.events.append(NoticeRaised(f"The session is {found} from here on.", "info"))
         step.events.append(SessionUpdated(changes))
-        if self._reload and read.count(data.get("messageCount")):
-            self._wire.send(step, "get_messages", then=self._reloaded)
 
     def _refreshed(self, answer: Answer, step: Step) -> None:
         if answer.ok:
