@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -489,3 +490,29 @@ def test_what_an_extension_of_omp_prints_does_not_cost_a_message(program: Progra
     session = program.connect(args=program.extension(noisy))
     assert session.prompt("go", timeout=30).text == "Done."
     assert [t for t in told(session) if not t.startswith("info")] == []
+
+
+# ---- a notebook -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_notebook_that_names_no_agent_runs_on_it_unchanged(program: Program, model: ModelServer) -> None:
+    only(program, "omp", "pi")
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    folder = program.work.parent / "bin"
+    folder.mkdir()
+    script = folder / program.name
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(program.command)} "$@"\n')
+    script.chmod(0o755)
+    write = ("write", {"path": "src/join.py", "content": "fixed = True\n"})
+    model.will(calls(("bash", {"command": "ls"}), write, ids=TWO), says("It was the ids."))
+    root = Path(__file__).parents[2]
+    notebook = nbformat.read(root / "notebooks" / "any-agent.ipynb", as_version=4)
+    own = {"HOME": str(program.home), "PI_OFFLINE": "1", "HM_JUPYTER_AGENT": program.name, "PYTHONPATH": str(root)}
+    env = {**os.environ, **own, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    nbclient.NotebookClient(notebook, timeout=60).execute(env=env)
+    [told_last] = [c for c in notebook.cells if c.source.startswith("turn = hm.last")]
+    assert told_last.outputs[0].text == "end_turn\nTrue\nTrue True\n"
+    [asked] = [c for c in notebook.cells if c.source.startswith("%%hm")]
+    entries = asked.outputs[-1].data["application/vnd.hm-jupyter.transcript+json"]["entries"]
+    decided = [e["decision"] for e in entries if e["kind"] == "tool"]
+    assert [(d["outcome"], d["by"]) for d in decided] == [("allowed", "policy")] * 2
