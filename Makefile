@@ -47,8 +47,10 @@ test: $(STAMPS)/test ## All checks: linters, types, contracts, JS, pytest, noteb
 bench: $(STAMPS)/bench $(BUNDLE) ## Measure against the peers and print the table
 	@$(PY) -m benchmarks $(BENCH_ARGS)
 
-interop: $(STAMPS)/test $(BUNDLE) ## Play a scenario with real ACP agents (docs/interop.md) and print the table
+interop: $(STAMPS)/test $(BUNDLE) ## Play a scenario with real agents (docs/interop.md) and print the table
 	@HM_CHAOS_SEEDS=50 $(PY) -m pytest -q tests/test_chaos.py
+	@$(PY) -m tests.interop.install pi pi-old omp node22
+	@HM_REAL=1 $(PY) -m pytest -q tests/interop/test_rpc_programs.py
 	@$(PY) -m tests.interop.drive $(if $(AGENTS),--agents $(AGENTS)) $(if $(STEPS),--steps $(STEPS)) $(INTEROP_ARGS)
 
 dist: $(STAMPS)/test ## Build the sdist and the wheel into dist/
@@ -116,7 +118,7 @@ $(STAMPS)/lab: $(STAMPS)/package
 	@touch $@
 
 $(STAMPS)/test: $(STAMPS)/package
-	$(BIN)/pip install --quiet --group dev
+	$(BIN)/pip install --quiet --editable '.[lab,llm]' --group dev
 	@touch $@
 
 $(STAMPS)/bench: $(STAMPS)/package

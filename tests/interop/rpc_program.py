@@ -21,7 +21,8 @@ from hm_jupyter.transcript import NoticeEntry, ToolEntry, UnknownEntry, to_json
 from . import install
 
 ALL = ("pi", "pi-old", "omp", "omp-gate")
-NAMES = ALL if os.environ.get("HM_REAL") else ("pi",)
+REAL = bool(os.environ.get("HM_REAL"))
+NAMES = ALL if REAL else ("pi",)
 """Which are tried: pi, which starts in half a second, in `make test`; all of them in `make interop` (HM_REAL=1)."""
 
 

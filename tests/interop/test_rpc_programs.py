@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from hm_jupyter.errors import AgentError, AgentGone, StartError
 from hm_jupyter.session.session import Session
 from hm_jupyter.transcript import CompactionEntry, PendingApproval, PendingQuestion, UserEntry
 
-from .rpc_program import NAMES, Program, told, tools, until
+from .rpc_program import NAMES, REAL, Program, told, tools, until
 
 pytestmark = pytest.mark.slow
 
@@ -29,8 +30,13 @@ def model() -> Iterator[ModelServer]:
         yield server
 
 
+everyday = pytest.mark.everyday  # played in `make test` too, where pi is installed; the others in `make interop`
+
+
 @pytest.fixture(params=NAMES)
 def program(request: pytest.FixtureRequest, tmp_path: Path, model: ModelServer) -> Iterator[Program]:
+    if not REAL and request.node.get_closest_marker("everyday") is None:
+        pytest.skip("played by make interop")
     made = Program(request.param, tmp_path, model)
     yield made
     made.close()
@@ -49,6 +55,7 @@ def waits(session: Session, count: int = 1) -> list[Any]:
 # ---- approvals --------------------------------------------------------------------------------------------------------------
 
 
+@everyday
 def test_parallel_calls_are_asked_about_each_with_its_own_arguments_and_decided_apart(
     program: Program, model: ModelServer
 ) -> None:
@@ -98,6 +105,7 @@ def test_omp_asks_about_parallel_calls_at_once(program: Program, model: ModelSer
     assert by_command == {first.command: "denied", second.command: "completed"}
 
 
+@everyday
 def test_allowed_for_the_session_is_the_same_command_word_for_word(program: Program, model: ModelServer) -> None:
     model.will(*(calls(("bash", {"command": c})) for c in ("echo a", "echo a", "echo a; echo b")))
     session = program.connect()
@@ -166,6 +174,7 @@ export default function (pi) {
 """
 
 
+@everyday
 def test_an_extensions_dialogs_are_questions_and_each_is_answered(program: Program) -> None:
     session = program.connect(args=program.extension(DIALOGS))
     turn = session.start("/dialogs", unattended=False)
@@ -226,6 +235,7 @@ def test_a_stop_ends_the_turn_in_whatever_state_and_the_session_goes_on(
     assert [t for t in told(session) if not t.startswith("info")] == []
 
 
+@everyday
 def test_a_steer_is_heard_while_a_command_runs(program: Program, model: ModelServer) -> None:
     model.will(calls(("bash", {"command": "sleep 0.7; echo slept"})), says("heard"), says("and again"))
     session = program.connect()
@@ -274,6 +284,7 @@ def test_a_request_that_cannot_be_made_right_ends_the_turn_with_its_words(progra
     assert session.prompt("again", timeout=30).text == "Done."
 
 
+@everyday
 def test_a_killed_agent_is_told_and_its_session_goes_on_in_another_process(
     program: Program, model: ModelServer
 ) -> None:
@@ -312,6 +323,7 @@ def test_what_was_wrong_with_the_start_is_shown_as_the_program_says_it(
 # ---- the session ------------------------------------------------------------------------------------------------------------------
 
 
+@everyday
 def test_saved_sessions_are_listed_named_switched_to_and_deleted(program: Program, model: ModelServer) -> None:
     session = program.connect()
     session.prompt("first one", timeout=30)
@@ -364,6 +376,7 @@ def test_the_context_is_compacted_by_a_command(program: Program, model: ModelSer
     assert "a summary of all that" in found[-1].summary
 
 
+@everyday
 def test_a_command_of_ones_own_has_a_card_and_is_stopped(program: Program, model: ModelServer) -> None:
     session = program.connect()
     found = session.rpc.bash("echo hello; exit 3")
@@ -477,3 +490,29 @@ def test_what_an_extension_of_omp_prints_does_not_cost_a_message(program: Progra
     session = program.connect(args=program.extension(noisy))
     assert session.prompt("go", timeout=30).text == "Done."
     assert [t for t in told(session) if not t.startswith("info")] == []
+
+
+# ---- a notebook -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_notebook_that_names_no_agent_runs_on_it_unchanged(program: Program, model: ModelServer) -> None:
+    only(program, "omp", "pi")
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    folder = program.work.parent / "bin"
+    folder.mkdir()
+    script = folder / program.name
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(program.command)} "$@"\n')
+    script.chmod(0o755)
+    write = ("write", {"path": "src/join.py", "content": "fixed = True\n"})
+    model.will(calls(("bash", {"command": "ls"}), write, ids=TWO), says("It was the ids."))
+    root = Path(__file__).parents[2]
+    notebook = nbformat.read(root / "notebooks" / "any-agent.ipynb", as_version=4)
+    own = {"HOME": str(program.home), "PI_OFFLINE": "1", "HM_JUPYTER_AGENT": program.name, "PYTHONPATH": str(root)}
+    env = {**os.environ, **own, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    nbclient.NotebookClient(notebook, timeout=60).execute(env=env)
+    [told_last] = [c for c in notebook.cells if c.source.startswith("turn = hm.last")]
+    assert told_last.outputs[0].text == "end_turn\nTrue\nTrue True\n"
+    [asked] = [c for c in notebook.cells if c.source.startswith("%%hm")]
+    entries = asked.outputs[-1].data["application/vnd.hm-jupyter.transcript+json"]["entries"]
+    decided = [e["decision"] for e in entries if e["kind"] == "tool"]
+    assert [(d["outcome"], d["by"]) for d in decided] == [("allowed", "policy")] * 2
