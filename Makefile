@@ -118,7 +118,7 @@ $(STAMPS)/lab: $(STAMPS)/package
 	@touch $@
 
 $(STAMPS)/test: $(STAMPS)/package
-	$(BIN)/pip install --quiet --group dev
+	$(BIN)/pip install --quiet --editable '.[lab,llm]' --group dev
 	@touch $@
 
 $(STAMPS)/bench: $(STAMPS)/package
