@@ -2,7 +2,8 @@
 
 The parts: :mod:`.wire` (responses), :mod:`.frames` (long lines), :mod:`.opening` (how a session begins), :mod:`.turns` (when
 one is over), :mod:`.messages`, :mod:`.calls`, :mod:`.approvals`, :mod:`.dialogs`, :mod:`.settings`, :mod:`.told` (what is only
-told), :mod:`.bash`, :mod:`.subagents`, :mod:`.host`, :mod:`.unread`. This one knows which line goes where.
+told), :mod:`.bash`, :mod:`.subagents`, :mod:`.host`, :mod:`.speaking` (prompts), :mod:`.unread`,
+:mod:`.stopping`, :mod:`.learned` (what an answer says of the session). This one knows which line goes where.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from ...commands import (
     Abort,
     Answer,
     Approve,
-    CallAgent,
     Command,
     Compact,
     FollowUp,
@@ -23,12 +23,10 @@ from ...commands import (
     SetOption,
     Steer,
 )
-from ...errors import NotSupported
 from ...events import (
     Capabilities,
     CommandAnswered,
     Event,
-    MessagesDropped,
     NoticeRaised,
     SessionUpdated,
     StopReason,
@@ -47,8 +45,9 @@ from .host import Host
 from .learned import Learned
 from .messages import Messages
 from .opening import Opening
-from .send import message, to_wire
+from .send import to_wire
 from .settings import Settings
+from .speaking import Speaking
 from .stopping import Stopping
 from .subagents import SubAgents
 from .told import QUIET, Told
@@ -104,7 +103,7 @@ class OmpAdapter(Adapter):
         self._unread = Queue()
         self._learned = Learned(self._wire, self._settings, self._opening, self._dialogs)
         self._stopping = Stopping(dialect, self._wire, self._turns, self._dialogs, self._unread, self._bash)
-        self._unanswered: dict[str, str] = {}  # prompts whose response has not come: command id -> its wire id
+        self._speaking = Speaking(self._wire, self._turns, self._unread, self._settings)
         self._handlers: dict[str, Handler] = {
             "response": self._on_response,
             "rpc_chunk": self._on_chunk,
@@ -219,9 +218,9 @@ class OmpAdapter(Adapter):
         """The lines for a command. Raises ``NotSupported`` and ``UsageError`` for what this agent cannot take."""
         step = Step()
         if isinstance(command, Prompt):
-            self._prompt(command, step)
+            self._speaking.prompt(command, step)
         elif isinstance(command, (Steer, FollowUp)):
-            self._say(command, step)
+            self._speaking.say(command, step)
         elif isinstance(command, Abort):
             self._calls.aborting = True
             self._stopping.abort(command.id, step)
@@ -229,7 +228,7 @@ class OmpAdapter(Adapter):
             note = self._dialogs.decide(command, step)
             step.events.append(CommandAnswered(command.id, True))
             if note:
-                self._say(Steer(text=note), step, answered=False)
+                self._speaking.say(Steer(text=note), step, answered=False)
         elif isinstance(command, Answer):
             self._dialogs.answer(command, step)
             step.events.append(CommandAnswered(command.id, True))
@@ -246,72 +245,6 @@ class OmpAdapter(Adapter):
         step = Step()
         self._stopping.stop(step)
         return step
-
-    def _prompt(self, command: Prompt, step: Step) -> None:
-        self._check_images(command)
-        busy = self._turns.running is not None
-        kind, fields = message(command, "prompt", "followUp" if busy else "")
-        self._unread.sent(command)
-        self._turns.waiting.append(command.id)
-
-        def answered(answer: Answered, step: Step) -> None:
-            self._settle_prompt(command.id, answer, step)
-
-        def again(answer: Answered, step: Step) -> None:  # taken back (omp: it had begun something else meanwhile)
-            self._unread.refused(command.id)
-            step.events.append(MessagesDropped([command.id]))
-            if self._turns.running is None or self._turns.running.command_id != command.id:
-                step.events.append(NoticeRaised(f"The agent did not take the prompt after all: {answer.error}"))
-            self._turns.refused(command.id, answer.error, step)
-
-        self._unanswered[command.id] = ""
-        self._unanswered[command.id] = self._wire.send(step, kind, fields, answered, wire_id=command.id, again=again)
-
-    def _settle_prompt(self, command_id: str, answer: Answered, step: Step) -> None:
-        """The response to a prompt: accepted or not. It is not the end of the run."""
-        told_already = self._unanswered.pop(command_id, None) is None
-        if answer.ok:
-            if "disposition" in read.fields(answer.data):
-                self._turns.probes = False
-            if not told_already:
-                step.events.append(CommandAnswered(command_id, True, answer.data))
-            self._turns.accepted(command_id, answer.data, step)
-            return
-        self._unread.refused(command_id)
-        if told_already:
-            step.events.append(MessagesDropped([command_id]))
-        else:
-            step.events.append(CommandAnswered(command_id, False, error=answer.error))
-        self._turns.refused(command_id, answer.error, step)
-
-    def _accept(self, command_id: str, step: Step) -> None:
-        """What comes shows that a prompt was taken up, though its response has not come (pi answers late)."""
-        if self._unanswered.pop(command_id, None) is not None:
-            step.events.append(CommandAnswered(command_id, True))
-
-    def _say(self, command: Steer | FollowUp, step: Step, answered: bool = True) -> None:
-        """A steer or a follow-up; while nothing runs it is a prompt (pi would keep it until the next one)."""
-        self._check_images(command)
-        idle = self._turns.running is None and not self._turns.waiting
-        kind, fields = message(command, "prompt" if idle else command.type)
-        if idle:
-            self._turns.waiting.append(command.id)
-        self._unread.sent(command, "prompt" if idle else "")
-
-        def done(answer: Answered, step: Step) -> None:
-            if answered:
-                step.events.append(CommandAnswered(command.id, answer.ok, answer.data, answer.error))
-            if answer.ok:
-                if idle:
-                    self._turns.accepted(command.id, answer.data, step)
-            else:
-                self._unread.refused(command.id)
-                self._turns.refused(command.id, answer.error, step)
-                if not answered:
-                    text = f"Your note did not reach the agent ({answer.error}). Send it as a message: {command.text[:300]}"
-                    step.events.append(NoticeRaised(text))
-
-        self._wire.send(step, kind, fields, done, wire_id=command.id)
 
     def _set(self, command_id: str, messages: list[tuple[str, dict[str, Any]]], step: Step) -> None:
         """Settings one after the other; the first that fails is the answer."""
@@ -348,14 +281,6 @@ class OmpAdapter(Adapter):
             self._bash.begin(wire_id, fields, step.events)
         elif kind == "compact":
             self._told.compact(command.focus if isinstance(command, Compact) else "", step)
-        elif kind == "set_subagent_subscription" and isinstance(command, CallAgent):
-            pass  # its events have handlers, whatever the level
-
-    def _check_images(self, command: Prompt | Steer | FollowUp) -> None:
-        if command.images and not self._settings.takes_images:
-            raise NotSupported(
-                f"The model {self._settings.key()} takes no images: describe them, or choose another with %hm model."
-            )
 
     # ---- lines -------------------------------------------------------------------------------------------------------
 
@@ -393,8 +318,8 @@ class OmpAdapter(Adapter):
         self._turns.agent_end(value, step)
 
     def _on_prompt_result(self, value: dict[str, Any], step: Step) -> None:
-        command_id = read.text(value.get("id"))
-        self._accept(command_id, step)
+        command_id = self._speaking.command_of(read.text(value.get("id")))
+        self._speaking.accept(command_id, step)
         self._turns.prompt_result(command_id, value, step)
 
     def _on_message_start(self, value: dict[str, Any], step: Step) -> None:
@@ -452,13 +377,13 @@ class OmpAdapter(Adapter):
     def _asked(self, step: Step) -> None:
         """Something is asked: the prompt that led to it was taken up."""
         if self._turns.running is None and self._turns.waiting:
-            self._accept(self._turns.waiting[0], step)
+            self._speaking.accept(self._turns.waiting[0], step)
             self._turns.begin(step)
 
     def _turn_started(self, step: Step) -> None:
         running = self._turns.running
         if running is not None and running.command_id:
-            self._accept(running.command_id, step)
+            self._speaking.accept(running.command_id, step)
         self._calls.new_turn()
         self._messages.forget()
 
