@@ -4,14 +4,15 @@ agrees with what was told."""
 from __future__ import annotations
 
 import shutil
+import time
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from ..helpers import hm_grammar
 from ..helpers.saved_session import check, closed, opened
-from .conftest import Peer
+from .conftest import WAIT, Peer
 
 SCRIPT = """
 [[prompt]]
@@ -44,6 +45,10 @@ ACTIONS = st.sampled_from(
     ["steer", "follow_up", "abort", "allow", "refuse", "answer", "stray approve", "stray answer", "prompt", "set_mode",
      "get_state", "compact", "fork", "read on", "read on", "read on"]
 )  # fmt: skip
+
+
+NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
+"""An agent that hangs makes every smaller example wait as long: the first one that fails is told at once."""
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +105,10 @@ class Play:
 
     def rest(self):
         """Give leave and answers until nothing runs; then drop what waits for a next prompt."""
+        ends = time.monotonic() + WAIT
         while (state := self.call("get_state")["data"])["running"] or state["session"]["status"] != "idle":
+            told = [(e["type"], e.get("call_id") or e.get("id")) for e in self.agent.seen[self.begin :]]
+            assert time.monotonic() < ends, (state, [t for t in told if t[0] != "response"][-30:])
             for call_id in state["pending_approvals"]:
                 self.call("approve", call_id=call_id, allow=True)
             for call_id in state["pending_questions"]:
@@ -111,7 +119,9 @@ class Play:
         return self.agent.seen[self.begin :]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, phases=NO_SHRINKING, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(ACTIONS, max_size=14))
 @example(["read on", "steer", "allow", "abort"])
 @example(["read on", "abort", "follow_up", "prompt", "steer"])
@@ -146,7 +156,9 @@ def _saved(peer, events):
     assert [bare(e) for e in kept[len(kept) - len(told) :]] == [bare(e) for e in told]
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=10, deadline=None, phases=NO_SHRINKING, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.integers(0, 6))
 def test_an_abort_is_the_end_wherever_it_comes(peer, reads):
     """HM-079 HM-082: the question nobody answers keeps the turn running until then."""
