@@ -11,7 +11,7 @@ import pytest
 from tool_runs import Runs
 
 from hm_jupyter.agents.room import LEAST, Room
-from hm_jupyter.agents.tools import outputs
+from hm_jupyter.agents.tools import edit_file, outputs
 from hm_jupyter.agents.tools.base import ToolError
 from hm_jupyter.agents.tools.outputs import Outputs
 from hm_jupyter.agents.tools.plain import looks_binary, plain, shortened
@@ -199,6 +199,24 @@ async def test_an_edit_that_fits_but_for_white_space_is_shown_the_passage_as_it_
         await run("edit_file", path="a.py", old=old, new="y")
     assert "It does at line 2 but for" in str(error.value)
     assert str(error.value).endswith("Take it from here:\ndef f():\n    return 1")
+
+
+@pytest.mark.parametrize("path", ["new", "there"])
+async def test_edits_that_make_each_other_grow_end_before_memory_does(run, tmp_path, path):
+    (tmp_path / "there").write_text("a" * 1000)
+    first = {"old": "", "new": "a" * 1000} if path == "new" else {"old": "a" * 1000, "new": "a" * 999}
+    double = {"old": "a", "new": "aa", "replace_all": True}
+    with pytest.raises(ToolError, match="in one call; change less at once"):
+        await run("edit_file", path=path, edits=[first, *[double] * 60])
+    assert not (tmp_path / "new").exists()
+    assert (tmp_path / "there").read_text() == "a" * 1000
+
+
+async def test_edits_of_many_files_are_bounded_together(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(edit_file, "MAX_SIZE", 1000)
+    with pytest.raises(ToolError, match="in one call; change less at once"):
+        await run("edit_file", edits=[{"path": f"f{n}", "new": "a" * 400} for n in range(3)])
+    assert not list(tmp_path.iterdir())
 
 
 # ---- the plan ----

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from .base import Context, Plan, Result, Tool, ToolError, flag_field, schema, text_field
-from .changes import Change
+from .changes import MAX_SIZE, Change
 from .files import current, edit_plan, locate, make_changes
 from .workspace import Workspace
 
 _HINT = 500
 """Longest line a hint is looked for, in characters: comparing takes time by the square of it."""
+
+_TOO_MUCH = f"that makes more than {MAX_SIZE // 2**20} MiB of text in one call; change less at once, or use a command"
 
 _ONE = {
     "path": {"type": "string"},
@@ -54,6 +56,8 @@ class EditFile(Tool):
                 # A hint would tell what nobody has given leave to read.
                 raise ToolError(f"that edit does not fit {name}, outside the workspace; read it first") from None
             changes[path] = change
+            if sum(len(c.new) for c in changes.values()) > MAX_SIZE:
+                raise ToolError(_TOO_MUCH)
         return edit_plan(input, list(changes.values()), workspace)
 
     @staticmethod
@@ -96,6 +100,8 @@ def _replaced(text: str, old: str, new: str, name: str, *, everywhere: bool) -> 
         raise ToolError(f"old and new are the same for {name}: nothing would change")
     count = text.count(old)
     if count == 1 or (everywhere and count):
+        if len(text) + count * (len(new) - len(old)) > MAX_SIZE:  # a few edits could double it without end
+            raise ToolError(_TOO_MUCH)
         return text.replace(old, new)
     if count == 0:
         raise ToolError(f"that old text does not occur in {name}.{_closest(text, old)}")
