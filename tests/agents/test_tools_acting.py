@@ -219,6 +219,20 @@ async def test_edits_of_many_files_are_bounded_together(run, tmp_path, monkeypat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("length", [1, 40, 199, 500])
+def test_looking_for_a_line_like_the_passage_costs_bounded_effort_whatever_the_file(length):
+    lines = [f"{n:04}".translate(str.maketrans("0123456789", "ababababab")) * length for n in range(5000)]
+    first = "ab" * (length // 2) + "a"
+    compared = edit_file._comparable(first, [f"{line[:length]}{n}" for n, line in enumerate(lines)])
+    assert sum(len(first) * len(line) for line in compared) <= edit_file._EFFORT
+
+
+async def test_a_line_like_the_passage_is_found_far_down_among_others(run, tmp_path):
+    (tmp_path / "a.py").write_text("\n".join(f"x{n} = {n}" for n in range(4000)) + "\nprint('the total', total)\n")
+    with pytest.raises(ToolError, match="The closest is line 4001"):
+        await run("edit_file", path="a.py", old="print('the totals', total)", new="y")
+
+
 # ---- the plan ----
 
 

@@ -13,6 +13,9 @@ from .workspace import Workspace
 _HINT = 500
 """Longest line a hint is looked for, in characters: comparing takes time by the square of it."""
 
+_EFFORT = 6_000_000
+"""Most pairs of characters that are compared for a hint: well under a second, whatever the lines are like."""
+
 _TOO_MUCH = f"that makes more than {MAX_SIZE // 2**20} MiB of text in one call; change less at once, or use a command"
 
 _ONE = {
@@ -130,11 +133,24 @@ def _closest(text: str, old: str) -> str:
         return spaced
     if len(first) > _HINT:
         return " Read it again."
-    best = difflib.get_close_matches(first, [li for li in lines[:5000] if len(li) <= 2 * _HINT], n=1, cutoff=0.5)
+    best = difflib.get_close_matches(first, _comparable(first, lines), n=1, cutoff=0.5)
     if not best:
         return " Nothing is like it; read the file again."
     number = lines.index(best[0]) + 1
     return f" The closest is line {number}:\n{best[0]}\nTake the text from there, white space included."
+
+
+def _comparable(first: str, lines: list[str]) -> list[str]:
+    """The lines that may be like ``first`` going by their length, as many as can be compared while others wait."""
+    out: list[str] = []
+    effort = 0
+    for line in dict.fromkeys(lines[:5000]):
+        if len(first) <= 3 * len(line) <= 9 * len(first):
+            effort += len(first) * len(line)
+            if effort > _EFFORT:
+                break
+            out.append(line)
+    return out
 
 
 def _but_for_white_space(lines: list[str], old: str) -> str:
