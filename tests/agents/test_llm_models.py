@@ -16,6 +16,8 @@ from model_server import APIS, SIGNATURE, Answer, ModelServer, calls, fails, mod
 pytest.importorskip("pydantic_ai", reason="needs the extra llm")
 
 from hm_jupyter.agents.llm import model as llm_model
+from hm_jupyter.agents.llm.failures import LONGEST, Place, failure
+from hm_jupyter.agents.llm.keys import Secrets
 from hm_jupyter.agents.messages import Message, Picture
 from hm_jupyter.agents.providers import CallStarted, ContextTooLong, ModelError, Notice, Retrying, Text
 
@@ -306,6 +308,15 @@ def test_a_key_that_a_server_echoes_is_never_shown(server, api, monkeypatch):
     shown = f"{caught.value!r} {caught.value} {model!r} {caught.value.__cause__!r}"
     assert KEY not in shown
     assert "sk-proj-abc" not in shown
+
+
+@pytest.mark.parametrize("before", range(LONGEST - 30, LONGEST + 2, 4))
+def test_no_part_of_an_echoed_key_is_shown_wherever_the_message_is_cut(before):
+    key = "plain.words.that.are.a.key.0123456789"
+    place = Place("mine", "m", "http://localhost", "MY_KEY", Secrets([key]))
+    said = f"{'x' * (before - 1)} {key} is no good"
+    shown = str(failure(RuntimeError(said), place).error)
+    assert key[:4] not in shown
 
 
 @each_api

@@ -11,7 +11,7 @@ import pytest
 from tool_runs import Runs
 
 from hm_jupyter.agents.room import LEAST, Room
-from hm_jupyter.agents.tools import outputs
+from hm_jupyter.agents.tools import edit_file, outputs
 from hm_jupyter.agents.tools.base import ToolError
 from hm_jupyter.agents.tools.outputs import Outputs
 from hm_jupyter.agents.tools.plain import looks_binary, plain, shortened
@@ -199,6 +199,38 @@ async def test_an_edit_that_fits_but_for_white_space_is_shown_the_passage_as_it_
         await run("edit_file", path="a.py", old=old, new="y")
     assert "It does at line 2 but for" in str(error.value)
     assert str(error.value).endswith("Take it from here:\ndef f():\n    return 1")
+
+
+@pytest.mark.parametrize("path", ["new", "there"])
+async def test_edits_that_make_each_other_grow_end_before_memory_does(run, tmp_path, path):
+    (tmp_path / "there").write_text("a" * 1000)
+    first = {"old": "", "new": "a" * 1000} if path == "new" else {"old": "a" * 1000, "new": "a" * 999}
+    double = {"old": "a", "new": "aa", "replace_all": True}
+    with pytest.raises(ToolError, match="in one call; change less at once"):
+        await run("edit_file", path=path, edits=[first, *[double] * 60])
+    assert not (tmp_path / "new").exists()
+    assert (tmp_path / "there").read_text() == "a" * 1000
+
+
+async def test_edits_of_many_files_are_bounded_together(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(edit_file, "MAX_SIZE", 1000)
+    with pytest.raises(ToolError, match="in one call; change less at once"):
+        await run("edit_file", edits=[{"path": f"f{n}", "new": "a" * 400} for n in range(3)])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("length", [1, 40, 199, 500])
+def test_looking_for_a_line_like_the_passage_costs_bounded_effort_whatever_the_file(length):
+    lines = [f"{n:04}".translate(str.maketrans("0123456789", "ababababab")) * length for n in range(5000)]
+    first = "ab" * (length // 2) + "a"
+    compared = edit_file._comparable(first, [f"{line[:length]}{n}" for n, line in enumerate(lines)])
+    assert sum(len(first) * len(line) for line in compared) <= edit_file._EFFORT
+
+
+async def test_a_line_like_the_passage_is_found_far_down_among_others(run, tmp_path):
+    (tmp_path / "a.py").write_text("\n".join(f"x{n} = {n}" for n in range(4000)) + "\nprint('the total', total)\n")
+    with pytest.raises(ToolError, match="The closest is line 4001"):
+        await run("edit_file", path="a.py", old="print('the totals', total)", new="y")
 
 
 # ---- the plan ----

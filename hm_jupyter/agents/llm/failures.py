@@ -57,7 +57,7 @@ class Failure:
 def failure(error: Exception, place: Place) -> Failure:
     """``error`` of a request told apart."""
     status = getattr(error, "status_code", None)
-    said = place.secrets.redact(_tidy(_message(error)))
+    said = _tidy(place.secrets.redact(_message(error)))  # cut last: half a key is not known for one
     kind = f"{type(error).__name__} {said} {getattr(error, 'provider_error_code', '') or ''} {_code(error)}"
     wait = getattr(error, "retry_after", None)
     if _is_context(kind) or status == 413:

@@ -6,12 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from .base import Context, Plan, Result, Tool, ToolError, flag_field, schema, text_field
-from .changes import Change
+from .changes import MAX_SIZE, Change
 from .files import current, edit_plan, locate, make_changes
 from .workspace import Workspace
 
 _HINT = 500
 """Longest line a hint is looked for, in characters: comparing takes time by the square of it."""
+
+_EFFORT = 6_000_000
+"""Most pairs of characters that are compared for a hint: well under a second, whatever the lines are like."""
+
+_TOO_MUCH = f"that makes more than {MAX_SIZE // 2**20} MiB of text in one call; change less at once, or use a command"
 
 _ONE = {
     "path": {"type": "string"},
@@ -54,6 +59,8 @@ class EditFile(Tool):
                 # A hint would tell what nobody has given leave to read.
                 raise ToolError(f"that edit does not fit {name}, outside the workspace; read it first") from None
             changes[path] = change
+            if sum(len(c.new) for c in changes.values()) > MAX_SIZE:
+                raise ToolError(_TOO_MUCH)
         return edit_plan(input, list(changes.values()), workspace)
 
     @staticmethod
@@ -96,6 +103,8 @@ def _replaced(text: str, old: str, new: str, name: str, *, everywhere: bool) -> 
         raise ToolError(f"old and new are the same for {name}: nothing would change")
     count = text.count(old)
     if count == 1 or (everywhere and count):
+        if len(text) + count * (len(new) - len(old)) > MAX_SIZE:  # a few edits could double it without end
+            raise ToolError(_TOO_MUCH)
         return text.replace(old, new)
     if count == 0:
         raise ToolError(f"that old text does not occur in {name}.{_closest(text, old)}")
@@ -124,11 +133,24 @@ def _closest(text: str, old: str) -> str:
         return spaced
     if len(first) > _HINT:
         return " Read it again."
-    best = difflib.get_close_matches(first, [li for li in lines[:5000] if len(li) <= 2 * _HINT], n=1, cutoff=0.5)
+    best = difflib.get_close_matches(first, _comparable(first, lines), n=1, cutoff=0.5)
     if not best:
         return " Nothing is like it; read the file again."
     number = lines.index(best[0]) + 1
     return f" The closest is line {number}:\n{best[0]}\nTake the text from there, white space included."
+
+
+def _comparable(first: str, lines: list[str]) -> list[str]:
+    """The lines that may be like ``first`` going by their length, as many as can be compared while others wait."""
+    out: list[str] = []
+    effort = 0
+    for line in dict.fromkeys(lines[:5000]):
+        if len(first) <= 3 * len(line) <= 9 * len(first):
+            effort += len(first) * len(line)
+            if effort > _EFFORT:
+                break
+            out.append(line)
+    return out
 
 
 def _but_for_white_space(lines: list[str], old: str) -> str:
