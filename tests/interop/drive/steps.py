@@ -154,7 +154,8 @@ class Drive:
         if turn.done:
             return "over too soon"
         session.follow_up(self._words("busy2"))
-        queued = [e for e in turn.entries if isinstance(e, UserEntry) and e.delivery == "follow_up"]
+        said = [e for e in session.transcript.entries.values() if isinstance(e, UserEntry) and e.turn > before]
+        queued = [e for e in said if e.delivery == "follow_up"]  # read already by an agent that answers at once
         facts = [queued[0].status if queued else "not shown"]
         self._until(turn, lambda: False, allow=True)
         facts.append(self._stop(turn))
