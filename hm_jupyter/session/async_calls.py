@@ -150,7 +150,7 @@ class AsyncCalls:
 
     async def aexport(self, path: str | Path, *, redact: bool = True) -> Path:
         """``export``"""
-        return await asyncio.to_thread(self.export, path, redact=redact)  # type: ignore[attr-defined]
+        return await asyncio.to_thread(self.export, path, redact=redact)  # type: ignore[attr-defined]  # Session has it
 
     async def aclose(self) -> None:
         """``close``"""

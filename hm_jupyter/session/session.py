@@ -30,7 +30,7 @@ from .runtime import Runtime, follow
 from .turn import Turn
 
 
-class Exported(type(Path())):  # type: ignore[misc]
+class Exported(type(Path())):  # type: ignore[misc]  # PosixPath or WindowsPath: known at run time
     """The file an export was written to, with what was taken out of it."""
 
     redacted: Sequence[str] = ()

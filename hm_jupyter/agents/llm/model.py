@@ -56,7 +56,7 @@ class ProviderModel(Model):
         self._engine: Any = None
 
     @property
-    def context_size(self) -> int:  # type: ignore[override]
+    def context_size(self) -> int:  # type: ignore[override]  # better known after a step
         """Tokens it takes in all; 0: not known. Better known after the first step."""
         from .price import context_window
 

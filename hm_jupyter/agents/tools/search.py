@@ -185,7 +185,7 @@ def _result(text: str, prefix: str, wanted: set[str] | None, *, cut: bool, late:
             continue
         if wanted is not None and file not in wanted:
             continue
-        number, sign, line = re.match(r"(\d*)([:-]?)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]
+        number, sign, line = re.match(r"(\d*)([:-]?)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]  # it fits any text
         line = line.rstrip("\r")
         if len(line) > WIDTH:
             line = line[:WIDTH] + f" [… {len(line) - WIDTH} more characters]"

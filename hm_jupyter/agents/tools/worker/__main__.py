@@ -67,5 +67,5 @@ def page(job: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]  # a text file, as we started it
     {"lines": lines, "page": page}[sys.argv[1]](json.loads(sys.argv[2]))
